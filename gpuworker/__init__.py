@@ -1,0 +1,1 @@
+"""The worker: claims shards, runs what is missing, writes parts, reports. Never imports Django."""

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class DepartmentsConfig(AppConfig):
+    name = "portal.departments"
+    label = "departments"

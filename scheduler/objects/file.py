@@ -1,0 +1,124 @@
+"""Objects as files under one directory."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from scheduler.objects import ObjectExists, ObjectInfo, ObjectNotFound
+
+_STAGING = ".staging"
+
+
+class _FileWriter:
+    def __init__(self, staged: Path, final: Path) -> None:
+        self._staged, self._final = staged, final
+        self._file = staged.open("wb")
+
+    def write(self, data: bytes, /) -> int:
+        return self._file.write(data)
+
+    def __enter__(self) -> "_FileWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._final.parent.mkdir(parents=True, exist_ok=True)
+            self._staged.replace(self._final)
+        else:
+            self._file.close()
+            self._staged.unlink(missing_ok=True)
+
+
+class FileStore:
+    """An object store on a local disk: written beside, synced, then renamed into place."""
+
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root)
+        (self._root / _STAGING).mkdir(parents=True, exist_ok=True)
+
+    def _path(self, key: str) -> Path:
+        parts = key.split("/")
+        if (
+            not key
+            or key.startswith(_STAGING)
+            or any(part in {"", ".", ".."} for part in parts)
+            or "\0" in key
+        ):
+            raise ValueError(f"not an object key: {key!r}")
+        return self._root.joinpath(*parts)
+
+    def _staged(self) -> Path:
+        return self._root / _STAGING / secrets.token_hex(12)
+
+    def open_read(self, key: str) -> BinaryIO:
+        try:
+            return self._path(key).open("rb")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+            raise ObjectNotFound(key) from error
+
+    def open_write(self, key: str) -> _FileWriter:
+        return _FileWriter(self._staged(), self._path(key))
+
+    def put(self, key: str, data: bytes) -> None:
+        with self.open_write(key) as writer:
+            writer.write(data)
+
+    def put_new(self, key: str, data: bytes) -> None:
+        final, staged = self._path(key), self._staged()
+        with _FileWriter(staged, staged) as writer:
+            writer.write(data)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(staged, final)  # fails if the name is taken, also by another process
+        except FileExistsError as error:
+            raise ObjectExists(key) from error
+        finally:
+            staged.unlink()
+
+    def get(self, key: str) -> bytes:
+        with self.open_read(key) as stream:
+            return stream.read()
+
+    def size(self, key: str) -> int:
+        try:
+            return self._path(key).stat().st_size
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise ObjectNotFound(key) from error
+
+    def exists(self, key: str) -> bool:
+        return self._path(key).is_file()
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        folder = self._root / prefix.rpartition("/")[0]
+        if not folder.is_dir():
+            return
+        found = (
+            ObjectInfo(path.relative_to(self._root).as_posix(), path.stat().st_size)
+            for path in folder.rglob("*")
+            if path.is_file()
+        )
+        yield from sorted(o for o in found if o.key.startswith(prefix) and not o.key.startswith(_STAGING))
+
+    def delete(self, key: str) -> None:
+        self._path(key).unlink(missing_ok=True)
+
+    def delete_prefix(self, prefix: str) -> int:
+        doomed = list(self.list(prefix))
+        for found in doomed:
+            self.delete(found.key)
+        if prefix.endswith("/"):
+            shutil.rmtree(self._path(prefix.rstrip("/")), ignore_errors=True)
+        return len(doomed)
+
+    def sweep_staging(self, older_than_s: float, now_s: float) -> int:
+        """Remove unfinished writes whose last byte came more than ``older_than_s`` before ``now_s`` (epoch)."""
+        stale = [p for p in (self._root / _STAGING).iterdir() if now_s - p.stat().st_mtime > older_than_s]
+        for path in stale:
+            path.unlink(missing_ok=True)
+        return len(stale)
