@@ -54,9 +54,7 @@ def _url(name: str, default: str, schemes: tuple[str, ...]) -> str:
 
 
 # --- the four stores -------------------------------------------------------------------------------------
-DATABASE_URL = _url(
-    "DATABASE_URL", f"sqlite:///{VAR_DIR / 'slackwater.sqlite3'}", ("sqlite", "postgres", "postgresql")
-)
+DATABASE_URL = _url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'slackwater.sqlite3'}", ("sqlite", "postgres", "postgresql"))
 REDIS_URL = _url("REDIS_URL", "redis://127.0.0.1:6379/0", ("redis", "rediss", "unix"))
 BUS_URL = _url("BUS_URL", REDIS_URL, ("redis", "rediss", "unix", "memory"))
 OBJECTS_URL = _url("OBJECTS_URL", f"file://{VAR_DIR / 'objects'}", ("file", "memory"))

@@ -53,9 +53,7 @@ def create_world() -> World:
         decode_tokens_per_s=1000, item_overhead_s=0.001,
     )  # fmt: skip
     Window.objects.create(pool=pool, name="night", starts_at=time(22), ends_at=time(8), share=Decimal(1))
-    prices = PriceList.objects.create(
-        name="2026-01", currency="CNY", valid_from=datetime(2026, 1, 1, tzinfo=UTC)
-    )
+    prices = PriceList.objects.create(name="2026-01", currency="CNY", valid_from=datetime(2026, 1, 1, tzinfo=UTC))
     Price.objects.create(
         price_list=prices, model=echo, input_per_1k=Decimal("0.002"), cached_per_1k=Decimal("0.0005"),
         output_per_1k=Decimal("0.006"),

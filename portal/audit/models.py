@@ -8,9 +8,7 @@ class AuditRecord(models.Model):
 
     at = models.DateTimeField()
     action = models.CharField(max_length=60)
-    department = models.ForeignKey(
-        "departments.Department", null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    department = models.ForeignKey("departments.Department", null=True, on_delete=models.PROTECT, related_name="+")
     person = models.ForeignKey("departments.Person", null=True, on_delete=models.SET_NULL, related_name="+")
     subject = models.CharField(max_length=80)
     detail = models.JSONField(default=dict)

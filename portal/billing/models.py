@@ -41,9 +41,7 @@ class Price(models.Model):
     """What 1,000 tokens of a model cost in one price list."""
 
     price_list = models.ForeignKey(PriceList, on_delete=models.CASCADE, related_name="prices")
-    model = models.ForeignKey(
-        LanguageModel, on_delete=models.PROTECT, related_name="+", verbose_name=_("Model")
-    )
+    model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="+", verbose_name=_("Model"))
     input_per_1k = models.DecimalField(
         _("Input, per 1,000 tokens"), max_digits=14, decimal_places=6, validators=[MinValueValidator(0)]
     )
@@ -109,5 +107,5 @@ class LedgerEntry(TenantModel):
             raise TypeError("Ledger entries are never changed; write a correcting entry.")
         super().save(*args, **kwargs)  # type: ignore[arg-type]
 
-    def delete(self, *args: object, **kwargs: object) -> tuple[int, dict[str, int]]:
+    def delete(self, *_args: object, **_kwargs: object) -> tuple[int, dict[str, int]]:
         raise TypeError("Ledger entries are never deleted; write a correcting entry.")

@@ -53,9 +53,7 @@ class Pool(models.Model):
     """
 
     name = models.SlugField(_("Name"), max_length=60, unique=True)
-    model = models.ForeignKey(
-        LanguageModel, on_delete=models.PROTECT, related_name="pools", verbose_name=_("Model")
-    )
+    model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="pools", verbose_name=_("Model"))
     replicas = models.PositiveIntegerField(
         _("Replicas"), default=1, validators=[MinValueValidator(1), MaxValueValidator(10_000)]
     )
@@ -84,9 +82,7 @@ class Pool(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.CheckConstraint(
-                name="base_share_is_a_share", condition=Q(base_share__gte=0, base_share__lte=1)
-            ),
+            models.CheckConstraint(name="base_share_is_a_share", condition=Q(base_share__gte=0, base_share__lte=1)),
             models.CheckConstraint(
                 name="speeds_are_positive",
                 condition=Q(prefill_tokens_per_s__gt=0, decode_tokens_per_s__gt=0, item_overhead_s__gte=0),
@@ -173,9 +169,7 @@ class Reservation(TenantModel):
     released_at = models.DateTimeField(null=True)
 
     class Meta:
-        indexes = [
-            models.Index(fields=["pool", "deadline_at"], condition=Q(released_at=None), name="open_promises")
-        ]
+        indexes = [models.Index(fields=["pool", "deadline_at"], condition=Q(released_at=None), name="open_promises")]
         constraints = [
             models.CheckConstraint(
                 name="remaining_within_promised",

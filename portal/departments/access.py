@@ -24,9 +24,7 @@ def owned(kind: type[Owned], ref: uuid.UUID | str, *, department: Department) ->
     """The object of ``department`` with this id, or :class:`UnableToFind` with one and the same sentence."""
     try:
         key = ref if isinstance(ref, uuid.UUID) else uuid.UUID(str(ref))
-        found: Owned = kind.objects.for_department(department).get(pk=key)  # type: ignore[attr-defined]
+        found: Owned = kind.objects.for_department(department).get(pk=key)
     except (ValueError, models.ObjectDoesNotExist) as error:
-        raise UnableToFind(
-            _("There is nothing under this address. Check it, or start from the list.")
-        ) from error
+        raise UnableToFind(_("There is nothing under this address. Check it, or start from the list.")) from error
     return found

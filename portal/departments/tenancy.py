@@ -38,7 +38,7 @@ class TenantQuerySet(models.QuerySet[Row]):
 
     def across_departments(self) -> Self:
         """Rows of every department. For system work only; no request of a department may use it."""
-        scoped = self._chain()
+        scoped = self.all()
         scoped._is_scoped = True
         return scoped
 
@@ -48,11 +48,9 @@ class TenantQuerySet(models.QuerySet[Row]):
         return clone
 
     def _require_scope(self) -> None:
-        through_an_object = "instance" in self._hints  # type: ignore[attr-defined]
+        through_an_object = "instance" in self._hints
         if not (self._is_scoped or through_an_object):
-            raise UnscopedQuery(
-                f"{self.model.__name__}: say for_department(…) or across_departments() before querying"
-            )
+            raise UnscopedQuery(f"{self.model.__name__}: say for_department(…) or across_departments() before querying")
 
     def _fetch_all(self) -> None:
         self._require_scope()

@@ -103,9 +103,7 @@ class Package(TenantModel):
         ordering = ["-created_at"]
         indexes = [models.Index(fields=["department", "-created_at"]), models.Index(fields=["state"])]
         constraints = [
-            models.CheckConstraint(
-                name="rows_add_up", condition=Q(rows_total=F("rows_good") + F("rows_set_aside"))
-            )
+            models.CheckConstraint(name="rows_add_up", condition=Q(rows_total=F("rows_good") + F("rows_set_aside")))
         ]
 
     def __str__(self) -> str:

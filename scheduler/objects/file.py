@@ -44,12 +44,7 @@ class FileStore:
 
     def _path(self, key: str) -> Path:
         parts = key.split("/")
-        if (
-            not key
-            or key.startswith(_STAGING)
-            or any(part in {"", ".", ".."} for part in parts)
-            or "\0" in key
-        ):
+        if not key or key.startswith(_STAGING) or any(part in {"", ".", ".."} for part in parts) or "\0" in key:
             raise ValueError(f"not an object key: {key!r}")
         return self._root.joinpath(*parts)
 
