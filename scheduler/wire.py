@@ -106,6 +106,8 @@ class Parked(_Event, frozen=True, tag="parked", kw_only=True):
     cause: str
     counts: Counts
     usage: Usage
+    charged: Usage
+    charged_items: int
     parts: tuple[str, ...]
 
 
@@ -152,6 +154,15 @@ class Control(msgspec.Struct, frozen=True):
     v: int = VERSION
 
 
+class Live(msgspec.Struct, frozen=True):
+    """How fast a package is going: finished items, and items per second over the last minute."""
+
+    at: datetime
+    done: int
+    per_s: float
+    v: int = VERSION
+
+
 HEARTBEAT_TTL_S = 5
 
 
@@ -166,6 +177,10 @@ def heartbeat_key(worker: str) -> str:
 
 def control_key(pool: str) -> str:
     return f"slackwater:control:{pool}"
+
+
+def live_key(package: str) -> str:
+    return f"slackwater:live:{package}"
 
 
 def shard_name(package: str, shard: int, epoch: int) -> str:

@@ -48,13 +48,13 @@ class TenantQuerySet(models.QuerySet[Row]):
         return clone
 
     def _require_scope(self) -> None:
-        through_an_object = "instance" in self._hints
+        through_an_object = "instance" in self._hints  # type: ignore[attr-defined]
         if not (self._is_scoped or through_an_object):
             raise UnscopedQuery(f"{self.model.__name__}: say for_department(…) or across_departments() before querying")
 
     def _fetch_all(self) -> None:
         self._require_scope()
-        super()._fetch_all()  # type: ignore[misc]
+        super()._fetch_all()
 
     def iterator(self, chunk_size: int | None = None) -> Iterator[Row]:
         self._require_scope()
