@@ -81,10 +81,10 @@ class FileStore:
             return stream.read()
 
     def size(self, key: str) -> int:
-        try:
-            return self._path(key).stat().st_size
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise ObjectNotFound(key) from error
+        path = self._path(key)
+        if not path.is_file():
+            raise ObjectNotFound(key)
+        return path.stat().st_size
 
     def exists(self, key: str) -> bool:
         return self._path(key).is_file()

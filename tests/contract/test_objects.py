@@ -1,0 +1,126 @@
+"""What every object store promises."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler.objects import ObjectExists, ObjectInfo, ObjectNotFound, ObjectStore, open_store
+from scheduler.objects.file import FileStore
+from scheduler.objects.memory import MemoryStore
+
+
+@pytest.fixture(params=["file", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
+    url = f"file://{tmp_path}/objects" if request.param == "file" else "memory:"
+    yield open_store(url)
+
+
+def test_what_was_put_is_read_back_whole_and_by_stream(store: ObjectStore) -> None:
+    store.put("d/p/a", b"\x00tide\xff")
+    assert store.get("d/p/a") == b"\x00tide\xff"
+    assert store.size("d/p/a") == 6
+    with store.open_read("d/p/a") as stream:
+        stream.seek(1)
+        assert stream.read(4) == b"tide"
+
+
+def test_put_replaces(store: ObjectStore) -> None:
+    store.put("a", b"one")
+    store.put("a", b"two")
+    assert store.get("a") == b"two"
+
+
+def test_an_unknown_key_is_not_found(store: ObjectStore) -> None:
+    store.put("folder/object", b"x")
+    for key in ("nothing", "folder", "folder/object/below"):
+        assert not store.exists(key)
+        with pytest.raises(ObjectNotFound):
+            store.get(key)
+        with pytest.raises(ObjectNotFound):
+            store.size(key)
+
+
+def test_a_written_object_appears_only_when_its_block_ends(store: ObjectStore) -> None:
+    with store.open_write("late") as writer:
+        writer.write(b"half")
+        assert not store.exists("late")
+        writer.write(b" whole")
+    assert store.get("late") == b"half whole"
+
+
+def test_an_interrupted_write_leaves_the_old_object_and_nothing_else(store: ObjectStore) -> None:
+    store.put("kept", b"old")
+    with pytest.raises(ZeroDivisionError), store.open_write("kept") as writer:
+        writer.write(b"new")
+        raise ZeroDivisionError
+    assert store.get("kept") == b"old"
+    assert [found.key for found in store.list("")] == ["kept"]
+
+
+def test_put_new_lets_exactly_one_of_many_win(store: ObjectStore) -> None:
+    barrier, won = Barrier(8), list[int]()
+
+    def claim(me: int) -> None:
+        barrier.wait()
+        try:
+            store.put_new("claims/1", b"%d" % me)
+        except ObjectExists:
+            return
+        won.append(me)
+
+    threads = [Thread(target=claim, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert store.get("claims/1") == b"%d" % won[0]
+
+
+def test_list_gives_keys_in_order_with_sizes(store: ObjectStore) -> None:
+    for key in ("p/parts/10/1-1", "p/parts/1/1-2", "p/parts/1/1-1", "q/parts/1/1-1"):
+        store.put(key, b"xy")
+    assert list(store.list("p/parts/1/")) == [ObjectInfo("p/parts/1/1-1", 2), ObjectInfo("p/parts/1/1-2", 2)]
+    assert [found.key for found in store.list("p/parts/1")] == ["p/parts/1/1-1", "p/parts/1/1-2", "p/parts/10/1-1"]
+    assert list(store.list("nobody/")) == []
+
+
+def test_delete_takes_one_or_a_whole_prefix(store: ObjectStore) -> None:
+    for key in ("p/a", "p/b/c", "q/a"):
+        store.put(key, b"x")
+    store.delete("p/a")
+    store.delete("p/a")
+    assert store.delete_prefix("p/") == 1
+    assert [found.key for found in store.list("")] == ["q/a"]
+
+
+@pytest.mark.parametrize("key", ["", "/", "../x", "a//b", "a/../b", "a/./b", "a\0b", "/etc/passwd", "a/"])
+def test_a_key_that_could_leave_the_store_is_refused(store: ObjectStore, key: str) -> None:
+    with pytest.raises(ValueError, match="not an object key"):
+        store.put(key, b"x")
+
+
+def test_stale_unfinished_writes_are_swept(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    writer = store.open_write("never")
+    writer.write(b"x")
+    staged = next((tmp_path / ".staging").iterdir())
+    written_at = staged.stat().st_mtime
+    assert store.sweep_staging(older_than_s=60, now_s=written_at + 59) == 0
+    assert store.sweep_staging(older_than_s=60, now_s=written_at + 61) == 1
+    assert list((tmp_path / ".staging").iterdir()) == []
+    writer.__exit__(ZeroDivisionError, None, None)
+
+
+@settings(max_examples=50, deadline=None)
+@given(chunks=st.lists(st.binary(max_size=200), max_size=8))
+def test_chunks_are_stored_in_their_order(chunks: list[bytes]) -> None:
+    store = MemoryStore()
+    with store.open_write("k") as writer:
+        for chunk in chunks:
+            writer.write(chunk)
+    assert store.get("k") == b"".join(chunks)
