@@ -1,0 +1,179 @@
+"""The tokenizer of a GGUF model file: the file's own vocabulary, merges and chat template.
+
+It counts what llama.cpp counts (tests/engines compares them). As there, the names of control tokens inside a
+message's text become control tokens: a row that contains ``<|im_end|>`` can end its own message early. It can
+change nothing but its own answer, because every row is a request of its own.
+"""
+
+import os
+import threading
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jinja2 import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+from scheduler.model_file import model_file
+from scheduler.tokenizers import ChatMessage
+
+CACHE_VERSION = 1
+CONTROL, USER_DEFINED = 3, 4  # llama.cpp's token types that are matched in the text before any splitting
+
+
+class UnableToReadTokenizer(ValueError):
+    """The model file has no tokenizer that this adapter knows."""
+
+
+class GgufFacts(msgspec.Struct, frozen=True):
+    """What counting needs of a model file: a Hugging Face ``tokenizer.json``, the chat template, two token texts."""
+
+    tokenizer_json: str
+    chat_template: str
+    bos_token: str
+    eos_token: str
+    adds_bos: bool
+
+
+class GgufTokenizer:
+    """Counts tokens as llama.cpp does for the same file."""
+
+    def __init__(self, facts: GgufFacts) -> None:
+        self._tokenizer = Tokenizer.from_str(facts.tokenizer_json)
+        self._facts = facts
+        self._extra = 1 if facts.adds_bos else 0
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+        environment.globals["raise_exception"] = _raise_exception
+        self._template = environment.from_string(facts.chat_template)
+
+    @classmethod
+    def of(cls, location: str) -> "GgufTokenizer":
+        """The tokenizer of the model at ``location``, kept for the life of the process.
+
+        Raises ``UnableToFindModel`` and :class:`UnableToReadTokenizer`.
+        """
+        path = model_file(location)
+        stat = path.stat()
+        key = f"{path.resolve()}:{stat.st_size}:{stat.st_mtime_ns}:{CACHE_VERSION}"
+        with _lock:
+            if key not in _opened:
+                _opened[key] = cls(_cached_facts(path, sha256(key.encode()).hexdigest()[:32]))
+            return _opened[key]
+
+    def render(self, messages: Sequence[ChatMessage]) -> str:
+        """The text of the whole prompt, ready for the answer."""
+        return self._template.render(
+            messages=messages,
+            add_generation_prompt=True,
+            bos_token="" if self._facts.adds_bos else self._facts.bos_token,  # llama.cpp adds it itself
+            eos_token=self._facts.eos_token,
+        )
+
+    def count_text(self, text: str) -> int:
+        return len(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def count_chat(self, messages: Sequence[ChatMessage]) -> int:
+        return self.count_text(self.render(messages)) + self._extra
+
+    def count_chats(self, chats: Sequence[Sequence[ChatMessage]]) -> list[int]:
+        texts = [self.render(messages) for messages in chats]
+        encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return [len(encoding) + self._extra for encoding in encodings]
+
+
+_opened: dict[str, GgufTokenizer] = {}
+_lock = threading.Lock()
+
+
+def _raise_exception(message: str) -> None:
+    """What chat templates call when they cannot render a conversation."""
+    raise TemplateError(message)
+
+
+# --- reading the file ------------------------------------------------------------------------------------
+def _cached_facts(path: Path, key: str) -> GgufFacts:
+    """The facts of ``path``; reading them takes seconds, so they are kept under SLACKWATER_VAR."""
+    cached = _cache_folder() / f"tokenizer-{key}.json"
+    try:
+        return msgspec.json.decode(cached.read_bytes(), type=GgufFacts)
+    except (OSError, msgspec.MsgspecError):
+        facts = read_facts(path)
+    _keep(cached, msgspec.json.encode(facts))
+    return facts
+
+
+def _cache_folder() -> Path:
+    default = Path(__file__).resolve().parents[2] / "var"
+    return Path(os.environ.get("SLACKWATER_VAR", default)) / "cache"
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Write ``path`` whole or not at all; without room for it, the next process reads the model again."""
+    fresh = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_bytes(content)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+
+
+def read_facts(path: Path) -> GgufFacts:
+    """Read a GGUF file's tokenizer (about two seconds); raises :class:`UnableToReadTokenizer`."""
+    from gguf import GGUFReader  # slow to import; the cache usually makes it unnecessary
+
+    try:
+        fields = GGUFReader(path).fields
+    except (OSError, ValueError, IndexError) as error:
+        raise UnableToReadTokenizer(f"{path.name} is not a readable GGUF file: {error}") from error
+    return _facts({name: field.contents() for name, field in fields.items() if name.startswith("tokenizer.")}, path)
+
+
+def _facts(values: dict[str, Any], path: Path) -> GgufFacts:
+    model, pre = values.get("tokenizer.ggml.model"), values.get("tokenizer.ggml.pre")
+    if model != "gpt2" or pre not in _SPLITTERS:
+        known = ", ".join(sorted(_SPLITTERS))
+        raise UnableToReadTokenizer(f"{path.name} has a {model}/{pre} tokenizer; known are gpt2 with: {known}")
+    if "tokenizer.chat_template" not in values:
+        raise UnableToReadTokenizer(f"{path.name} has no chat template")
+    tokens: list[str] = values["tokenizer.ggml.tokens"]
+    bos, eos = (values.get(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos"))
+    return GgufFacts(
+        tokenizer_json=_hugging_face(values, tokens).to_str(),
+        chat_template=values["tokenizer.chat_template"],
+        bos_token="" if bos is None else tokens[bos],
+        eos_token="" if eos is None else tokens[eos],
+        adds_bos=bool(values.get("tokenizer.ggml.add_bos_token", False)),
+    )
+
+
+def _hugging_face(values: dict[str, Any], tokens: list[str]) -> Tokenizer:
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    merges = [_pair(line) for line in values["tokenizer.ggml.merges"]]
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    tokenizer.pre_tokenizer = _SPLITTERS[values["tokenizer.ggml.pre"]]()
+    tokenizer.decoder = decoders.ByteLevel()
+    types = values["tokenizer.ggml.token_type"]
+    special = [token for token, kind in zip(tokens, types, strict=True) if kind in {CONTROL, USER_DEFINED}]
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
+    return tokenizer
+
+
+def _pair(line: str) -> tuple[str, str]:
+    left, _, right = line.partition(" ")
+    return left, right
+
+
+def _gpt2() -> pre_tokenizers.PreTokenizer:
+    return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+
+
+def _smollm() -> pre_tokenizers.PreTokenizer:
+    """llama.cpp's LLAMA_VOCAB_PRE_TYPE_SMOLLM: each digit alone, then GPT-2's expression."""
+    return pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), _gpt2()])
+
+
+_SPLITTERS = {"gpt-2": _gpt2, "smollm": _smollm}
