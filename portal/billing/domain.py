@@ -1,0 +1,126 @@
+"""Money, purely: exact prices, the one rounding, shares that add up, capital numerals. All of it ``Decimal``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, Inexact
+
+CENT = Decimal("0.01")
+_EXACT = Context(prec=60, traps=[Inexact])
+_ROUNDING = Context(prec=60)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What 1,000 tokens cost, by meter."""
+
+    input_per_1k: Decimal
+    cached_per_1k: Decimal
+    output_per_1k: Decimal
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Metered tokens. ``input`` does not contain ``cached``: the three are priced side by side."""
+
+    input: int
+    cached: int
+    output: int
+
+
+def price_of(tokens: Tokens, rates: Rates, factor: Decimal) -> Decimal:
+    """The exact price, without rounding (tokens × rate ÷ 1,000 × factor). Linear: prices of sums are sums of prices."""
+    return exact_sum(
+        [
+            meter_price(tokens.input, rates.input_per_1k, factor),
+            meter_price(tokens.cached, rates.cached_per_1k, factor),
+            meter_price(tokens.output, rates.output_per_1k, factor),
+        ]
+    )
+
+
+def meter_price(tokens: int, per_1k: Decimal, factor: Decimal) -> Decimal:
+    """The exact price of one meter's tokens."""
+    return _EXACT.multiply(_EXACT.multiply(Decimal(tokens).scaleb(-3), per_1k), factor)
+
+
+def exact_sum(amounts: Sequence[Decimal]) -> Decimal:
+    """The sum, which raises ``decimal.Inexact`` before it would lose a digit."""
+    total = Decimal(0)
+    for amount in amounts:
+        total = _EXACT.add(total, amount)
+    return total
+
+
+def round_money(amount: Decimal) -> Decimal:
+    """To the cent, half away from zero. The only rounding of money in Slackwater."""
+    return amount.quantize(CENT, rounding=ROUND_HALF_UP, context=_ROUNDING)
+
+
+def shares_of(total: Decimal, amounts: Sequence[Decimal]) -> list[Decimal]:
+    """Each of ``amounts`` in whole cents such that they add up to ``total`` (largest remainder).
+
+    ``amounts`` are exact and not negative; ``total`` is their rounded sum. No share is further than a cent from
+    its amount; of equal remainders the earlier one is rounded up.
+    """
+    floors = [amount.quantize(CENT, rounding=ROUND_DOWN, context=_ROUNDING) for amount in amounts]
+    missing = int((total - exact_sum(floors)) / CENT)
+    by_remainder = sorted(range(len(amounts)), key=lambda i: (floors[i] - amounts[i], i))
+    for i in by_remainder[:missing]:
+        floors[i] += CENT
+    return floors
+
+
+_DIGITS = "零壹贰叁肆伍陆柒捌玖"
+_PLACES = ("", "拾", "佰", "仟")
+_GROUPS = ("", "万", "亿", "万亿")
+
+
+def capital_numerals(amount: Decimal) -> str:
+    """``amount`` yuan in 人民币大写, as a Chinese document of money writes it: 962.40 → 人民币玖佰陆拾贰元肆角整.
+
+    Rounded to the cent; raises ``ValueError`` from 10¹⁶ yuan on.
+    """
+    cents = int(round_money(abs(amount)).scaleb(2))
+    yuan, jiao, fen = cents // 100, cents // 10 % 10, cents % 10
+    if yuan >= 10**16:
+        raise ValueError(f"{amount} is too large to be written out")
+    whole = f"{_integer(yuan)}元" if yuan or not cents else ""
+    return ("人民币" + ("负" if amount < 0 and cents else "")) + whole + _fraction(jiao, fen, after_yuan=bool(yuan))
+
+
+def _fraction(jiao: int, fen: int, *, after_yuan: bool) -> str:
+    if not jiao and not fen:
+        return "整"
+    tenths = f"{_DIGITS[jiao]}角" if jiao else ("零" if after_yuan else "")
+    return tenths + (f"{_DIGITS[fen]}分" if fen else "整")
+
+
+def _integer(number: int) -> str:
+    """The digits in groups of four; one 零 for each run of zeros between digits."""
+    if number == 0:
+        return _DIGITS[0]
+    written = ""
+    owes_zero = False
+    for group in range(3, -1, -1):
+        value = number // 10_000**group % 10_000
+        if value == 0:
+            owes_zero = bool(written)
+            continue
+        if written and (owes_zero or value < 1000):
+            written += _DIGITS[0]
+        written += _group(value) + _GROUPS[group]
+        owes_zero = False
+    return written
+
+
+def _group(value: int) -> str:
+    """One to 9,999 without the zeros in front."""
+    written, owes_zero = "", False
+    for place in range(3, -1, -1):
+        digit = value // 10**place % 10
+        if digit == 0:
+            owes_zero = bool(written)
+            continue
+        written += (_DIGITS[0] if owes_zero else "") + _DIGITS[digit] + _PLACES[place]
+        owes_zero = False
+    return written
