@@ -1,4 +1,6 @@
-from django.urls import URLPattern, URLResolver
+from django.urls import path
+
+from portal.api.native import api
 
 app_name = "api"
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns = [path("", api.urls)]

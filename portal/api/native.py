@@ -1,0 +1,14 @@
+"""Slackwater's own HTTP API. Keys only, no cookies: so no form token is needed and none is accepted instead."""
+
+from django.db import connection
+from django.http import HttpRequest
+from ninja import NinjaAPI
+
+api = NinjaAPI(title="Slackwater", version="1", urls_namespace="native", docs_url=None)
+
+
+@api.get("/health", auth=None, tags=["health"], summary="Whether the portal answers and reaches its database")
+def health(request: HttpRequest) -> dict[str, str]:  # noqa: ARG001
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return {"status": "ok"}
