@@ -1,0 +1,177 @@
+"""What people and the system do to a package before it is promised: save its task, read its manifest, sweep."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Unpack
+
+import structlog
+from celery import Task as CeleryTask
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+from kombu.exceptions import OperationalError
+
+from portal.audit.services import record
+from portal.departments.models import Person
+from portal.departments.refusals import Refusal, UnableToChangeState
+from portal.packages import tasks
+from portal.packages.models import Kind, Package
+from portal.packages.preview import Preview, RenderedPrompt, preview
+from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
+from portal.packages.store import objects
+from portal.packages.task import Task, TaskFields, UnableToSaveTask, task_of
+from scheduler.domain.lifecycle import EDITABLE, SHARD_FINAL, PackageState
+
+__all__ = [
+    "Preview",
+    "RenderedPrompt",
+    "TaskFields",
+    "UnableToSaveTask",
+    "preview",
+    "save_task",
+    "start_reading",
+    "stop_reading",
+    "sweep",
+]
+
+STUCK_AFTER = timedelta(seconds=60)
+STALE_AFTER = timedelta(days=1)
+log = structlog.get_logger()
+
+
+def save_task(*, package: Package, by: Person | None, now: datetime, **fields: Unpack[TaskFields]) -> Package:
+    """Save what is asked of the model and put the package back to draft, whatever was quoted for it before.
+
+    Raises :class:`UnableToSaveTask` with one problem per field at fault, :class:`UnableToChangeState` when the
+    package is promised, being read or finished. Returns the saved package.
+    """
+    task = task_of(package, fields)
+    problems = list(task.problems) or _misfits(task)
+    if problems:
+        raise UnableToSaveTask(problems)
+    with transaction.atomic():
+        _change(package, EDITABLE, now, state=PackageState.DRAFT, **_columns(task), **_NOTHING_READ)
+        record(action="package.task_saved", subject=package.number, by=by, department=package.department, now=now)
+    package.refresh_from_db()
+    return package
+
+
+_NOTHING_READ: dict[str, Any] = {
+    "rows_total": 0,
+    "rows_good": 0,
+    "rows_set_aside": 0,
+    "set_aside_by_code": {},
+    "input_tokens": 0,
+    "fixed_prompt_tokens": 0,
+    "rows_read": 0,
+    "refusal": None,
+}
+
+
+def _columns(task: Task) -> dict[str, Any]:
+    names = (
+        "name", "kind", "model", "id_column", "system_template", "user_template",
+        "labels", "json_schema", "max_output_tokens", "temperature",
+    )  # fmt: skip
+    return {name: getattr(task, name) for name in names}
+
+
+def _misfits(task: Task) -> list[Refusal]:
+    """What is wrong with a task whose fields are each right: it does not fit its model."""
+    assert task.model is not None  # no model is a problem of its field
+    tokenizer = tokenizer_of(task.model)
+    found: list[Refusal] = []
+    if task.kind == Kind.TAGGING and (needed := longest_label(tokenizer, task.labels)) > task.max_output_tokens:
+        said = _("The longest label needs %(needed)s tokens. Allow a longer output or shorten the label.")
+        found.append(Refusal(said % {"needed": needed}, code="label_too_long", field="labels"))
+    limit = task.model.context_tokens - task.max_output_tokens
+    fixed = tokenizer.count_chat(fixed_messages(task.system, task.user))
+    if fixed >= limit:
+        said = _("The prompt alone has %(fixed)s tokens; prompt and row together may have %(limit)s. Shorten the prompt.")
+        found.append(
+            Refusal(said % {"fixed": fixed, "limit": max(0, limit)}, code="prompt_too_long", field="user_template")
+        )
+    return found
+
+
+def _change(package: Package, expected: frozenset[PackageState], now: datetime, **values: Any) -> None:
+    changed = (
+        Package.objects.for_department(package.department)
+        .filter(pk=package.pk, state__in=expected)
+        .update(touched_at=now, **values)
+    )
+    if changed != 1:
+        raise UnableToChangeState(_("The package has moved on in the meantime. Reload the page to see where it stands."))
+
+
+def start_reading(*, package: Package, by: Person | None, now: datetime) -> None:
+    """Begin to read the manifest with the saved task; the package is ``validating`` until that is done.
+
+    Raises :class:`UnableToSaveTask` if the saved task cannot be run, :class:`UnableToChangeState` if it is too late.
+    """
+    task = task_of(package)
+    if task.problems:
+        raise UnableToSaveTask(list(task.problems))
+    with transaction.atomic():
+        _change(
+            package, EDITABLE, now,
+            **{**_NOTHING_READ, "state": PackageState.VALIDATING, "ingest_epoch": F("ingest_epoch") + 1},
+        )  # fmt: skip
+        record(action="package.reading_started", subject=package.number, by=by, department=package.department, now=now)
+        package.refresh_from_db()
+        _enqueue_on_commit(tasks.ingest, str(package.pk), package.ingest_epoch)
+
+
+def stop_reading(*, package: Package, by: Person | None, now: datetime) -> None:
+    """Stop reading and go back to the draft; what was read so far is forgotten."""
+    with transaction.atomic():
+        _change(
+            package, frozenset({PackageState.VALIDATING}), now,
+            **{**_NOTHING_READ, "state": PackageState.DRAFT, "ingest_epoch": F("ingest_epoch") + 1},
+        )  # fmt: skip
+        record(action="package.reading_stopped", subject=package.number, by=by, department=package.department, now=now)
+    package.refresh_from_db()
+
+
+def _enqueue_on_commit(task: "CeleryTask[Any, Any]", *args: Any) -> None:
+    def enqueue() -> None:
+        try:
+            task.apply_async(args, retry=False)
+        except OperationalError:  # the broker is away: the sweep finds the package and enqueues it again
+            log.warning("work could not be enqueued", action="enqueue", task=task.name, package=args[0])
+
+    transaction.on_commit(enqueue)
+
+
+def sweep(*, now: datetime) -> None:
+    """Enqueue again what the broker lost, and remove what broken uploads left behind. Safe to call at any time."""
+    stuck = Package.objects.across_departments().filter(touched_at__lt=now - STUCK_AFTER)
+    for package in stuck.filter(state=PackageState.VALIDATING):
+        _enqueue_again(package, tasks.ingest, str(package.pk), package.ingest_epoch, now=now)
+    ending = stuck.filter(state__in=[PackageState.FINALISING, PackageState.CANCELLING])
+    for package in ending:
+        if not package.shards.exclude(state__in=SHARD_FINAL).exists():
+            _enqueue_again(package, tasks.finalise, str(package.pk), now=now)
+    _remove_stale_uploads(now)
+    objects().discard_unfinished(before=now - STALE_AFTER)
+
+
+def _enqueue_again(package: Package, task: "CeleryTask[Any, Any]", *args: Any, now: datetime) -> None:
+    with transaction.atomic():
+        unchanged = Package.objects.across_departments().filter(
+            pk=package.pk, state=package.state, touched_at=package.touched_at
+        )
+        if unchanged.update(touched_at=now) == 1:
+            _enqueue_on_commit(task, *args)
+            log.info("stuck work enqueued again", action="sweep", task=task.name, package=str(package.pk))
+
+
+def _remove_stale_uploads(now: datetime) -> None:
+    oldest = (now - STALE_AFTER).timestamp()
+    for path in Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*.upload*"):
+        try:
+            if path.stat().st_mtime < oldest:
+                path.unlink()
+        except FileNotFoundError:
+            continue

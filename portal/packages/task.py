@@ -1,0 +1,275 @@
+"""What a package asks of its model: the fields of the task, and the checks that they pass before anything is read."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from django.utils.translation import gettext as _
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from portal.capacity.models import LanguageModel
+from portal.departments.refusals import Refusal
+from portal.packages.models import Kind, Package
+from portal.packages.template import Template, UnableToReadTemplate, nearest, parse, unknown_columns
+
+MOST_LABELS = 50
+LONGEST_LABEL = 200
+
+
+class TaskFields(TypedDict, total=False):
+    """The fields that :func:`portal.packages.services.save_task` takes; what is absent keeps its value.
+
+    ``json_schema`` may be a JSON text or the parsed object; ``labels`` any iterable of text.
+    """
+
+    name: str
+    kind: str
+    model: LanguageModel | None
+    id_column: str
+    system_template: str
+    user_template: str
+    labels: Iterable[str]
+    json_schema: str | dict[str, Any] | None
+    max_output_tokens: int
+    temperature: float
+
+
+class UnableToSaveTask(Refusal):
+    """The task cannot be run as written. ``problems`` has one refusal per field at fault; the first speaks."""
+
+    code = "invalid_task"
+
+    def __init__(self, problems: list[Refusal]) -> None:
+        first = problems[0]
+        errors = [{"code": p.code, "message": str(p.message), "param": p.field, **p.details} for p in problems]
+        super().__init__(first.message, code=first.code, field=first.field, errors=errors)
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task as written by a person, cleaned; ``problems`` is empty when it can be run."""
+
+    name: str
+    kind: str
+    model: LanguageModel | None
+    id_column: str
+    system_template: str
+    user_template: str
+    labels: list[str]
+    json_schema: dict[str, Any] | None
+    max_output_tokens: int
+    temperature: float
+    system: Template = field(default=Template(("",), ()))
+    user: Template = field(default=Template(("",), ()))
+    problems: tuple[Refusal, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the prompt needs, each once."""
+        return tuple(dict.fromkeys(self.system.columns + self.user.columns))
+
+
+def task_of(package: Package, fields: TaskFields | None = None) -> Task:
+    """The task of ``package`` with ``fields`` in place of its own. Never raises for content: see ``problems``."""
+    given = fields or {}
+    problems: list[Refusal] = []
+
+    def tried(check: Callable[[], Any], otherwise: Any) -> Any:
+        try:
+            return check()
+        except Refusal as refusal:
+            problems.append(refusal)
+            return otherwise
+
+    def value(name: str) -> Any:
+        return given.get(name, getattr(package, name))
+
+    columns = package.reading.get("columns", [])
+    kind = tried(lambda: _kind(value("kind")), Kind.TAGGING)
+    model = tried(lambda: _model(value("model")), value("model"))
+    system_text, user_text = str(value("system_template") or ""), str(value("user_template") or "")
+    empty = Template(("",), ())
+    return Task(
+        name=tried(lambda: _name(value("name")), package.name),
+        kind=kind,
+        model=model,
+        id_column=tried(lambda: _id_column(value("id_column") or "", columns), ""),
+        system_template=system_text,
+        user_template=user_text,
+        system=tried(lambda: _template(system_text, columns, "system_template"), empty),
+        user=tried(lambda: _user_template(user_text, columns, system_text), empty),
+        labels=tried(lambda: _labels(value("labels") or (), kind), []),
+        json_schema=tried(lambda: _schema(value("json_schema"), kind), None),
+        max_output_tokens=tried(lambda: _max_output(value("max_output_tokens"), model), 1),
+        temperature=tried(lambda: _temperature(value("temperature")), 0.0),
+        problems=tuple(problems),
+    )
+
+
+def _kind(kind: str) -> str:
+    if kind not in Kind.values:
+        raise Refusal(_("Choose what is asked of the model."), code="unknown_kind", field="kind")
+    return str(kind)
+
+
+def _name(name: str) -> str:
+    cleaned = " ".join(str(name).split())
+    if not 0 < len(cleaned) <= 200:
+        raise Refusal(_("Give the package a name of up to 200 characters."), code="invalid_name", field="name")
+    return cleaned
+
+
+def _model(model: LanguageModel | None) -> LanguageModel:
+    if model is None:
+        raise Refusal(_("Choose a model."), code="no_model", field="model")
+    if not model.is_enabled:
+        raise Refusal(
+            _("“%(model)s” is not offered any more. Choose another model.") % {"model": model.title},
+            code="model_disabled",
+            field="model",
+        )
+    return model
+
+
+def _unknown_column(name: str, columns: list[str], field: str) -> Refusal:
+    close = nearest(name, columns)
+    if close:
+        text = _("The file has no column “%(name)s”. Did you mean “%(close)s”?") % {"name": name, "close": close}
+    else:
+        known = "”, “".join(columns[:8])
+        text = _("The file has no column “%(name)s”. Its columns are “%(known)s”.") % {"name": name, "known": known}
+    return Refusal(text, code="unknown_column", field=field, column=name, nearest=close)
+
+
+def _id_column(name: str, columns: list[str]) -> str:
+    if name and name not in columns:
+        raise _unknown_column(name, columns, "id_column")
+    return name
+
+
+def _template(text: str, columns: list[str], field: str) -> Template:
+    try:
+        template = parse(text)
+    except UnableToReadTemplate as error:
+        said = {
+            "unclosed_field": _("Line %(line)s: “{{” has no “}}” on the same line. Write {{column}}."),
+            "empty_field": _("Line %(line)s: “{{}}” names no column. Write {{column}}."),
+        }[error.code]
+        raise Refusal(said % {"line": error.line}, code=error.code, field=field, line=error.line) from error
+    for name in unknown_columns(template, columns):
+        raise _unknown_column(name, columns, field)
+    return template
+
+
+def _user_template(text: str, columns: list[str], system_text: str) -> Template:
+    if not text.strip():
+        raise Refusal(_("Write the prompt that each row is put into."), code="empty_prompt", field="user_template")
+    template = _template(text, columns, "user_template")
+    if not template.columns and "{{" not in system_text:
+        raise Refusal(
+            _("The prompt uses no column, so every row would ask the same. Add at least one {{column}}."),
+            code="no_column_used",
+            field="user_template",
+        )
+    return template
+
+
+def _labels(labels: Iterable[str], kind: str) -> list[str]:
+    cleaned = [str(label).strip() for label in labels]
+    if kind != Kind.TAGGING:
+        return [label for label in cleaned if label]
+    if len(cleaned) < 2 or len(cleaned) > MOST_LABELS:
+        raise Refusal(
+            _("Give between 2 and %(most)s labels, one per line.") % {"most": MOST_LABELS},
+            code="label_count",
+            field="labels",
+        )
+    for label in cleaned:
+        _check_label(label, cleaned)
+    return cleaned
+
+
+def _check_label(label: str, labels: list[str]) -> None:
+    if not label:
+        raise Refusal(_("A label is empty. Remove it or write its text."), code="empty_label", field="labels")
+    if len(label) > LONGEST_LABEL or not label.isprintable():
+        raise Refusal(
+            _("The label “%(label)s” is longer than %(most)s characters or not on one line. Shorten it.")
+            % {"label": label[:40], "most": LONGEST_LABEL},
+            code="invalid_label",
+            field="labels",
+        )
+    if labels.count(label) > 1:
+        raise Refusal(
+            _("The label “%(label)s” is there more than once. Keep one of them.") % {"label": label},
+            code="duplicate_label",
+            field="labels",
+        )
+
+
+def _refused_schema(message: str, **details: Any) -> Refusal:
+    return Refusal(message, code="invalid_schema", field="json_schema", **details)
+
+
+def _schema(given: str | dict[str, Any] | None, kind: str) -> dict[str, Any] | None:
+    if kind != Kind.EXTRACTION:
+        return given if isinstance(given, dict) else None
+    schema = _parsed_schema(given)
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        where = error.json_path
+        raise _refused_schema(
+            _("The JSON Schema is not valid at %(where)s: %(why)s.") % {"where": where, "why": error.message[:200]}
+        ) from error
+    if schema.get("type") != "object" or not schema.get("properties"):
+        raise _refused_schema(_("The JSON Schema must describe an object with properties."))
+    for target in _references(schema):
+        if not target.startswith("#"):
+            raise _refused_schema(_("The JSON Schema refers to “%(target)s”; only parts of itself are allowed.") % {"target": target[:200]})
+    return schema
+
+
+def _parsed_schema(given: str | dict[str, Any] | None) -> dict[str, Any]:
+    if isinstance(given, str) and given.strip():
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            line = getattr(error, "lineno", 1)
+            raise _refused_schema(_("The JSON Schema is not JSON: look at line %(line)s.") % {"line": line}, line=line) from error
+    if not isinstance(given, dict):
+        raise _refused_schema(_("Give a JSON Schema: an object that describes the fields to extract."))
+    return given
+
+
+def _references(schema: object) -> Iterable[str]:
+    if isinstance(schema, dict):
+        for key, inner in schema.items():
+            if key in {"$ref", "$dynamicRef"} and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _references(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _references(inner)
+
+
+def _max_output(tokens: Any, model: LanguageModel | None) -> int:
+    most = model.max_output_tokens if model else 1_000_000
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or not 1 <= tokens <= most:
+        raise Refusal(
+            _("The longest output must be between 1 and %(most)s tokens with this model.") % {"most": most},
+            code="output_limit",
+            field="max_output_tokens",
+            limit=most,
+        )
+    return tokens
+
+
+def _temperature(given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 2:
+        raise Refusal(_("The temperature must be between 0 and 2."), code="invalid_temperature", field="temperature")
+    return float(given)

@@ -1,0 +1,22 @@
+"""Celery tasks: each one call. The database says what is to be done; a task that comes twice does it once."""
+
+from uuid import UUID
+
+from celery import shared_task
+from django.utils import timezone
+
+
+@shared_task(name="packages.ingest")
+def ingest(package_id: str, epoch: int) -> None:
+    """Read the manifest of a package that is ``validating`` in this ingest epoch."""
+    from portal.packages.ingest import ingest as read
+
+    read(package_id=UUID(package_id), epoch=epoch)
+
+
+@shared_task(name="packages.finalise")
+def finalise(package_id: str) -> None:
+    """Write the results of a package whose shards have all ended."""
+    from portal.packages.finalise import finalise as write
+
+    write(package_id=UUID(package_id), now=timezone.now())

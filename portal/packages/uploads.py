@@ -1,0 +1,121 @@
+"""From an uploaded file to a draft: one pass into the object store, refused as soon as it cannot be read."""
+
+import re
+import uuid
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
+from itertools import islice
+from pathlib import PurePath
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from portal.audit.services import record
+from portal.departments.models import Department, Person
+from portal.departments.refusals import Refusal, UnableToChangeState
+from portal.packages import reasons
+from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
+from portal.packages.manifest.probe import Probe
+from portal.packages.manifest.sniff import sniff, suffix_of
+from portal.packages.models import Package
+from portal.packages.store import objects
+from scheduler.domain.lifecycle import EDITABLE
+from scheduler.objects import ObjectNotFound
+
+HEAD_ROWS = 20
+
+
+def create_draft(
+    *,
+    by: Person | None,
+    department: Department,
+    filename: str,
+    chunks: Iterable[bytes],
+    name: str | None = None,
+    now: datetime,
+) -> Package:
+    """Store the file and make a draft of it; ``name`` defaults to the file's name without its ending.
+
+    Raises :class:`Refusal` (field ``file``) for a file that cannot be read, and leaves nothing behind then, nor
+    when ``chunks`` breaks off.
+    """
+    package = Package(id=uuid.uuid4(), department=department, created_by=by, created_at=now, touched_at=now)
+    package.filename = _clean_filename(filename)
+    package.name = _clean_name(name) or _clean_name(PurePath(package.filename).stem) or package.filename
+    package.manifest_key = f"{package.prefix}/manifest/original{suffix_of(package.filename)}"
+    try:
+        package.reading = _store(package, chunks).as_json()
+        with transaction.atomic():
+            package.save(force_insert=True)
+            record(action="package.uploaded", subject=package.number, by=by, department=department, now=now)
+    except BaseException as error:
+        objects().delete_prefix(f"{package.prefix}/")
+        if isinstance(error, UnableToRead):
+            raise _refusal(error) from error
+        raise
+    return package
+
+
+def _store(package: Package, chunks: Iterable[bytes]) -> Reading:
+    probe = Probe(limit=settings.UPLOAD_LIMIT_BYTES)
+    with objects().open_write(package.manifest_key) as writer:
+        for chunk in chunks:
+            probe.feed(chunk)
+            writer.write(chunk)
+        found = probe.finish()
+    package.manifest_bytes, package.manifest_sha256 = found.size, found.sha256
+    with objects().open_read(package.manifest_key) as stream:
+        return sniff(stream, found, package.filename)
+
+
+def _refusal(error: UnableToRead) -> Refusal:
+    details = dict(error.details)
+    if error.code == "too_large":
+        details["limit"] = reasons.size_text(details["limit"])
+    status = 413 if error.code == "too_large" else 422
+    return Refusal(reasons.sentence(error.code, details), code=error.code, status=status, field="file", **details)
+
+
+def _clean_filename(filename: str) -> str:
+    """The last part of what the browser sent, printable, at most 255 characters."""
+    base = re.split(r"[/\\]", filename)[-1]
+    printable = "".join(character for character in base if character.isprintable()).strip()
+    return printable[-255:] or "manifest"
+
+
+def _clean_name(name: str | None) -> str:
+    return " ".join((name or "").split())[:200]
+
+
+def discard_draft(*, package: Package, by: Person | None, now: datetime) -> None:
+    """Delete a package that nothing was promised for, with its file and everything read from it."""
+    with transaction.atomic():
+        doomed = Package.objects.for_department(package.department).filter(pk=package.pk, state__in=EDITABLE)
+        if not doomed.delete()[0]:
+            raise UnableToChangeState(_("The package is being read or promised, so it cannot be discarded. Cancel it instead."))
+        record(action="package.discarded", subject=package.number, by=by, department=package.department, now=now)
+        prefix = f"{package.prefix}/"
+        transaction.on_commit(lambda: _delete_objects(prefix))
+
+
+def _delete_objects(prefix: str) -> None:
+    with suppress(OSError):
+        objects().delete_prefix(prefix)
+
+
+def first_rows(package: Package, count: int = HEAD_ROWS) -> list[Row | BadRow]:
+    """The first rows of the manifest, at most ``HEAD_ROWS``. Raises :class:`UnableToRead`."""
+    reading = Reading.from_json(package.reading)
+    return list(_head(package.manifest_key, package.manifest_sha256, reading)[:count])
+
+
+@lru_cache(maxsize=32)
+def _head(key: str, _sha256: str, reading: Reading) -> tuple[Row | BadRow, ...]:
+    try:
+        with objects().open_read(key) as stream:
+            return tuple(islice(rows(stream, reading), HEAD_ROWS))
+    except ObjectNotFound as error:
+        raise UnableToRead("file_lost") from error
