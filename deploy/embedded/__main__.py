@@ -52,10 +52,12 @@ def test(arguments: Arguments) -> int:
     os.execv(sys.executable, [sys.executable, "-m", "pytest", *arguments.rest])
 
 
-def check(_arguments: Arguments) -> int:
+def check(arguments: Arguments) -> int:
     """Everything that can be said about the code without running it."""
     from deploy.embedded import checks
 
+    if arguments.write:
+        checks.write_openapi()
     return checks.run()
 
 
@@ -100,7 +102,8 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--port", type=int, help="instead of the one kept in var/ports.json")
     one.add_argument("--echo", action="store_true", help="also offer the echo model (deterministic, no language model)")
     one.add_argument("--demo", action="store_true", help="also create the demo departments and people")
-    command("check", check, "linters, types, layers, templates, translations, migrations, API description")
+    one = command("check", check, "linters, types, layers, templates, translations, migrations, API description")
+    one.add_argument("--write", action="store_true", help="first keep the present API description as the agreed one")
     one = command("bench", bench, "one benchmark")
     one.add_argument("name", nargs="?", help="without a name: which there are")
     one.add_argument("--json", action="store_true", help="the last line is one JSON object")

@@ -91,7 +91,7 @@ def _ensure_environment() -> None:
             _create_environment()
         _say("Installing the locked Python packages into .venv (the first time takes a few minutes) …")
         requirements = [argument for path in LOCKS for argument in ("-r", str(path))]
-        pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
         done = subprocess.run([*pip, "--no-deps", "--require-hashes", *requirements], check=False)
         if done.returncode:
             sys.exit("The Python packages could not be installed; pip's own words are above.")
