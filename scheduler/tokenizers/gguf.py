@@ -8,6 +8,7 @@ change nothing but its own answer, because every row is a request of its own.
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,8 @@ def _keep(path: Path, content: bytes) -> None:
         fresh.write_bytes(content)
         fresh.replace(path)
     except OSError:
-        fresh.unlink(missing_ok=True)
+        with suppress(OSError):
+            fresh.unlink()
 
 
 def read_facts(path: Path) -> GgufFacts:
