@@ -1,0 +1,112 @@
+"""Forms of the package pages: the task and the wished promise. What they mean is checked by the services."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from portal.capacity.models import LanguageModel, Tier
+from portal.departments.refusals import Refusal
+from portal.packages.models import Kind, Package
+from portal.packages.task import TaskFields, UnableToSaveTask
+
+TYPED = "%Y-%m-%dT%H:%M"
+
+
+class TaskForm(forms.Form):
+    """What a package asks of its model. Every field may be half-written: the preview copes."""
+
+    name = forms.CharField(label=_("Name"), max_length=200)
+    kind = forms.ChoiceField(label=_("Kind"), choices=Kind.choices)
+    model = forms.ModelChoiceField(
+        label=_("Model"), queryset=LanguageModel.objects.none(), empty_label=None, required=False
+    )
+    labels = forms.CharField(
+        label=_("Labels, one per line"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "short", "spellcheck": "false"}),
+    )
+    json_schema = forms.CharField(
+        label=_("JSON Schema of the answer"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 8, "class": "mono", "spellcheck": "false"}),
+    )
+    user_template = forms.CharField(
+        label=_("Prompt"), required=False, strip=False, widget=forms.Textarea(attrs={"rows": 5})
+    )
+    system_template = forms.CharField(
+        label=_("System prompt"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "short"}),
+        help_text=_("Said to the model before every row. May be empty."),
+    )
+    id_column = forms.ChoiceField(
+        label=_("Id column"), required=False, help_text=_("Its values name the rows in the results and must not repeat.")
+    )
+    max_output_tokens = forms.IntegerField(label=_("Longest answer (tokens)"), min_value=1)
+    temperature = forms.FloatField(
+        label=_("Temperature"), min_value=0, max_value=2, widget=forms.NumberInput(attrs={"step": "0.1"})
+    )
+
+    def __init__(self, *args: Any, package: Package, **kwargs: Any) -> None:
+        super().__init__(*args, initial=_initial(package), **kwargs)
+        columns = package.reading.get("columns", [])
+        self.fields["id_column"].choices = [("", _("Row number")), *((name, name) for name in columns)]  # type: ignore[attr-defined]
+        self.fields["model"].queryset = LanguageModel.objects.filter(is_enabled=True)  # type: ignore[attr-defined]
+
+    def task(self) -> TaskFields:
+        """The fields that could be read, as the services take them; call ``is_valid`` first."""
+        read: dict[str, Any] = dict(self.cleaned_data)
+        if "labels" in read:
+            read["labels"] = [line.strip() for line in read["labels"].splitlines() if line.strip()]
+        for name in ("user_template", "system_template"):
+            if name in read:
+                read[name] = read[name].replace("\r\n", "\n")
+        return read  # type: ignore[return-value]
+
+    def blame(self, refusal: Refusal) -> None:
+        """Put a refusal beside the field at fault, or on top of the form."""
+        problems = refusal.problems if isinstance(refusal, UnableToSaveTask) else [refusal]
+        for problem in problems:
+            self.add_error(problem.field if problem.field in self.fields else None, str(problem.message))
+
+
+class WishForm(forms.Form):
+    """The tier and the deadline that somebody would like, typed in the department's zone."""
+
+    tier = forms.ChoiceField(label=_("Tier"), choices=Tier.choices, widget=forms.RadioSelect, initial=Tier.STANDARD)
+    deadline = forms.DateTimeField(
+        label=_("Deadline"),
+        required=False,
+        input_formats=[TYPED, "%Y-%m-%dT%H:%M:%S"],
+        widget=forms.DateTimeInput(format=TYPED, attrs={"type": "datetime-local", "step": "60"}),
+    )
+
+    @classmethod
+    def of(cls, tier: str, deadline_at: datetime) -> "WishForm":
+        """The form showing what was offered last."""
+        return cls(initial={"tier": tier, "deadline": timezone.localtime(deadline_at)})
+
+    def blame(self, refusal: Refusal) -> None:
+        """Put a refusal beside the field at fault, or on top of the form."""
+        self.add_error(refusal.field if refusal.field in self.fields else None, str(refusal.message))
+
+
+def _initial(package: Package) -> dict[str, Any]:
+    schema = package.json_schema
+    return {
+        "name": package.name,
+        "kind": package.kind,
+        "model": package.model_id,
+        "labels": "\n".join(package.labels),
+        "json_schema": json.dumps(schema, ensure_ascii=False, indent=2) if schema else "",
+        "user_template": package.user_template,
+        "system_template": package.system_template,
+        "id_column": package.id_column,
+        "max_output_tokens": package.max_output_tokens,
+        "temperature": package.temperature,
+    }

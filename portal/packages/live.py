@@ -1,0 +1,87 @@
+"""Live progress: the scheduler's word on how fast a package goes, and the stream of server-sent events.
+
+Redis owns no truth: without it a page still shows what the database knows, and says that the rate is not known.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+
+import msgspec
+import redis
+from asgiref.sync import sync_to_async
+from django.conf import settings
+
+from portal.packages.models import Package
+from scheduler import wire
+
+FRESH_FOR = timedelta(seconds=10)
+INTERVAL_S = 1.0
+STILL_HERE_S = 15.0
+LONGEST_STREAM_S = 300.0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a package goes: finished items per second over the last minute, as of ``at``."""
+
+    per_s: float
+    at: datetime
+    is_fresh: bool
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """What a viewer sees now; ``is_last`` when nothing will change any more."""
+
+    html: str
+    is_last: bool
+
+
+def pace_of(package: Package, *, now: datetime) -> Pace | None:
+    """The package's pace, or ``None`` when nobody has said or Redis does not answer."""
+    try:
+        said = _redis().get(wire.live_key(str(package.pk)))
+    except redis.RedisError:
+        return None
+    if not isinstance(said, bytes):
+        return None
+    try:
+        live = msgspec.json.decode(said, type=wire.Live)
+    except msgspec.MsgspecError:
+        return None
+    return Pace(per_s=live.per_s, at=live.at, is_fresh=now - live.at <= FRESH_FOR)
+
+
+async def events(look: Callable[[], Fragment], *, longest_s: float = LONGEST_STREAM_S) -> AsyncIterator[bytes]:
+    """Whole-state fragments as server-sent events, when they change, at most one a second.
+
+    Ends with an ``end`` event after the last one. A stream that has lasted ``longest_s`` ends without it, and the
+    browser comes back: so a sign-out or a lost role takes effect.
+    """
+    loop = asyncio.get_running_loop()
+    ends_at, speak_by, shown = loop.time() + longest_s, loop.time() + STILL_HERE_S, ""
+    while loop.time() < ends_at:
+        fragment = await sync_to_async(look)()
+        if fragment.html != shown:
+            shown, speak_by = fragment.html, loop.time() + STILL_HERE_S
+            yield _event("state", shown)
+        elif loop.time() >= speak_by:
+            speak_by = loop.time() + STILL_HERE_S
+            yield b": still here\n\n"
+        if fragment.is_last:
+            yield _event("end", "over")
+            return
+        await asyncio.sleep(INTERVAL_S)
+
+
+def _event(name: str, data: str) -> bytes:
+    lines = "".join(f"data: {line}\n" for line in data.splitlines())
+    return f"event: {name}\n{lines}\n".encode()
+
+
+@cache
+def _redis() -> redis.Redis:
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=0.5, socket_connect_timeout=0.5)

@@ -1,0 +1,17 @@
+"""``{% load wording %}``: numbers, times and durations as people read them (portal/packages/wording.py)."""
+
+from django import template
+
+from portal.packages import wording
+
+register = template.Library()
+
+register.filter("count", wording.count)
+register.filter("clock", wording.clock)
+register.filter("day", wording.day)
+register.filter("moment", wording.moment)
+register.filter("when", wording.when)
+register.filter("span", wording.span)
+register.filter("size", wording.size)
+register.filter("gpu_time", wording.gpu_time)
+register.filter("money", wording.money)

@@ -1,0 +1,104 @@
+"""Numbers, times and durations as people read them, in the language and zone that are active."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.utils import timezone
+from django.utils.dateformat import format as format_date
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
+
+SYMBOLS = {"CNY": "¥", "USD": "$", "EUR": "€", "GBP": "£", "HKD": "HK$"}
+
+
+def count(value: float | None) -> str:
+    """``30000`` as ``30,000``."""
+    return "" if value is None else f"{value:,.0f}"
+
+
+def money(amount: Decimal | None, currency: str) -> str:
+    """``41.8`` CNY as ``¥ 41.80``. Formats only: amounts arrive rounded."""
+    if amount is None:
+        return "–"
+    return f"{SYMBOLS.get(currency, currency)} {amount:,.2f}"
+
+
+def clock(at: datetime | None) -> str:
+    """``15:00`` in the active zone."""
+    return "" if at is None else format_date(timezone.localtime(at), "H:i")
+
+
+def day(at: datetime | None) -> str:
+    """``Wed 2 Dec``."""
+    if at is None:
+        return ""
+    return _dated(at, pgettext("date format: weekday, day, month", "D j M"))
+
+
+def moment(at: datetime | None) -> str:
+    """``Wed 2 Dec, 15:00``."""
+    if at is None:
+        return ""
+    return _dated(at, pgettext("date format: weekday, day, month, time", "D j M, H:i"))
+
+
+def when(at: datetime | None, now: datetime | None = None) -> str:
+    """An instant as near ones are named: ``today 15:03``, ``tomorrow 04:25``, ``Fri 4 Dec, 15:00``."""
+    if at is None:
+        return ""
+    today = timezone.localtime(now or timezone.now()).date()
+    days = (timezone.localtime(at).date() - today).days
+    if days == 0:
+        return _("today %(time)s") % {"time": clock(at)}
+    if days == 1:
+        return _("tomorrow %(time)s") % {"time": clock(at)}
+    if days == -1:
+        return _("yesterday %(time)s") % {"time": clock(at)}
+    return moment(at)
+
+
+def span(length: timedelta | None) -> str:
+    """``10 h 20 min``; the two largest units, rounded down, never negative."""
+    if length is None:
+        return ""
+    minutes = int(abs(length).total_seconds() // 60)
+    days, hours, rest = minutes // 1440, minutes % 1440 // 60, minutes % 60
+    if days:
+        first = ngettext("%(n)d day", "%(n)d days", days) % {"n": days}
+        return f"{first} {_hours(hours)}" if hours else first
+    if hours:
+        return f"{_hours(hours)} {_minutes(rest)}" if rest else _hours(hours)
+    if minutes:
+        return _minutes(minutes)
+    return _("%(n)d s") % {"n": int(abs(length).total_seconds())}
+
+
+def size(octets: int) -> str:
+    """``93.1 MB``, in powers of 1,000."""
+    value = float(octets)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError("unreachable")
+
+
+def gpu_time(seconds: float) -> str:
+    """GPU-seconds as ``48 s``, ``12.5 min`` or ``6.2 h``."""
+    if seconds < 90:
+        return _("%(n)s s") % {"n": f"{seconds:.0f}"}
+    if seconds < 5400:
+        return _("%(n)s min") % {"n": f"{seconds / 60:.1f}"}
+    return _("%(n)s h") % {"n": f"{seconds / 3600:,.1f}"}
+
+
+def _hours(n: int) -> str:
+    return _("%(n)d h") % {"n": n}
+
+
+def _minutes(n: int) -> str:
+    return _("%(n)d min") % {"n": n}
+
+
+def _dated(at: datetime, layout: str) -> str:
+    return format_date(timezone.localtime(at), layout)
