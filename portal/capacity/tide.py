@@ -73,7 +73,7 @@ def tide(
     if held is not None:
         work_s, deadline_at = held.remaining_s, held.deadline_at
     slack = slack_of(pool, now=now, without=package_ref)
-    shown = slack.path.index_before(now + timedelta(hours=hours)) + 1
+    shown = int(timedelta(hours=hours) / STEP)
     ahead_s = slack.work_ahead(deadline_at) if deadline_at else slack.work_ahead(slack.path.horizon_at)
     start_at = datetime.fromtimestamp(now.timestamp() // BUCKET_S * BUCKET_S, tz=UTC)
     return Tide(

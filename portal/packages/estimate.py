@@ -1,0 +1,98 @@
+"""What a package will probably take: output tokens, GPU-seconds, price, and what would make it cheaper."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+from portal.billing.domain import Rates, Tokens, price_of, round_money
+from portal.capacity.models import Pool
+from portal.capacity.queries import work_model_of
+from portal.packages.models import Kind, Package
+from scheduler.tokenizers import open_tokenizer
+
+END_TOKEN = 1
+"""Engines count the token that ends an answer as output."""
+
+SHARE_OF_LONGEST = (0.25, 0.6, 1.0)
+"""Low, expected and high share of the longest output for free text, until a department's history tells better."""
+
+WORTH_SAYING = 0.25
+"""Advice on the fixed part of the prompt is given from this share of the input on."""
+
+
+@dataclass(frozen=True)
+class OutputTokens:
+    """Sums over all good rows: how few, how many probably, how many at most."""
+
+    low: int
+    expected: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """GPU-seconds of the whole package on one pool. The promise is made for ``at_most_s``."""
+
+    expected_s: float
+    at_most_s: float
+
+
+@dataclass(frozen=True)
+class Price:
+    """Rounded to the cent; without any discount for cached input, which shows on the bill only."""
+
+    expected: Decimal
+    at_most: Decimal
+
+
+@dataclass(frozen=True)
+class Saving:
+    """One fact that would make the package cheaper. ``share`` is a part of 1, ``tokens`` per row."""
+
+    code: str
+    share: float
+    tokens: int
+
+
+def output_tokens(package: Package) -> OutputTokens:
+    """Tokens of the answers, from the labels for tagging and from the longest output for the other kinds."""
+    low, expected, high = _of_a_label(package) if package.kind == Kind.TAGGING else _of_free_text(package)
+    rows = package.rows_good
+    return OutputTokens(rows * low, math.ceil(rows * expected), rows * high)
+
+
+def work_on(pool: Pool, package: Package, output: OutputTokens) -> Work:
+    """How long ``pool`` takes for the package."""
+    model = work_model_of(pool)
+    rows, prompt = package.rows_good, package.input_tokens
+    return Work(model.total_s(rows, prompt, output.expected), model.total_s(rows, prompt, output.high))
+
+
+def price_for(package: Package, output: OutputTokens, rates: Rates, factor: Decimal) -> Price:
+    """What the package will cost at ``rates``. ``at_most`` holds as long as no answer has to be tried again."""
+    dearest = Rates(max(rates.input_per_1k, rates.cached_per_1k), rates.cached_per_1k, rates.output_per_1k)
+    return Price(
+        expected=round_money(price_of(Tokens(package.input_tokens, 0, output.expected), rates, factor)),
+        at_most=round_money(price_of(Tokens(package.input_tokens, 0, output.high), dearest, factor)),
+    )
+
+
+def savings(package: Package) -> list[Saving]:
+    """What would make the package cheaper, the largest saving first."""
+    if not package.input_tokens:
+        return []
+    fixed = package.fixed_prompt_tokens * package.rows_good / package.input_tokens
+    found = [Saving("fixed_prompt", min(1.0, fixed), package.fixed_prompt_tokens)] if fixed >= WORTH_SAYING else []
+    return sorted(found, key=lambda saving: -saving.share)
+
+
+def _of_a_label(package: Package) -> tuple[int, float, int]:
+    assert package.model is not None
+    tokenizer = open_tokenizer(package.model.tokenizer, package.model.location)
+    lengths = [tokenizer.count_text(label) + END_TOKEN for label in package.labels]
+    return min(lengths), sum(lengths) / len(lengths), max(lengths)
+
+
+def _of_free_text(package: Package) -> tuple[int, float, int]:
+    low, expected, high = (share * package.max_output_tokens for share in SHARE_OF_LONGEST)
+    return math.ceil(low), expected, math.ceil(high)

@@ -1,0 +1,285 @@
+"""Quotes: an offer for a package, what could be offered instead, and accepting one.
+
+An offer stands for ``QUOTE_VALID_S`` seconds and is made so that it can still be kept at its last second, if nobody
+else takes the capacity meanwhile; acceptance checks it again under the pool's lock.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from portal.audit import services as audit
+from portal.billing.models import PriceList
+from portal.billing.queries import price_list_at, rates_of
+from portal.capacity.models import LanguageModel, Pool, Quote, Tier
+from portal.capacity.queries import assess_on, open_pools
+from portal.capacity.services import reserve
+from portal.departments.models import Person
+from portal.departments.refusals import Refusal, UnableToChangeState
+from portal.packages.estimate import OutputTokens, Work, output_tokens, price_for, work_on
+from portal.packages.models import Package, TimelineEntry
+from scheduler.domain.admission import Assessment
+from scheduler.domain.calendar import HORIZON_DAYS
+from scheduler.domain.lifecycle import PackageState
+
+OFFERABLE = (PackageState.QUOTED, PackageState.REFUSED)
+OFFER_VALID_FOR = timedelta(seconds=settings.QUOTE_VALID_S)
+TIER_SPAN = {
+    Tier.STANDARD: timedelta(hours=settings.STANDARD_TIER_HOURS),
+    Tier.EXPRESS: timedelta(hours=settings.EXPRESS_TIER_HOURS),
+}
+_TYPING = timedelta(minutes=1)  # a deadline is typed in whole minutes
+
+
+class UnableToQuote(Refusal):
+    """The package, the tier or the deadline does not allow an offer; the sentence says what to change."""
+
+    code = "unable_to_quote"
+
+
+class UnableToAccept(Refusal):
+    """The offer no longer stands; the sentence says what to do."""
+
+    code = "unable_to_accept"
+    status = 409
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A package on one pool: what it takes there and what the pool says to it."""
+
+    pool: Pool
+    work: Work
+    assessment: Assessment
+
+
+def default_deadline(tier: Tier, *, now: datetime) -> datetime:
+    """The tier's promise, in whole minutes: 24 hours from now, or 4 for express."""
+    return (now + TIER_SPAN[tier]).replace(second=0, microsecond=0)
+
+
+def factor_of(tier: Tier, prices: PriceList) -> Decimal:
+    """By what the price list is multiplied."""
+    return Decimal(prices.express_factor) if tier == Tier.EXPRESS else Decimal(1)
+
+
+def quote_package(
+    *, package: Package, tier: Tier | str, deadline_at: datetime | None, by: Person | None, now: datetime
+) -> Quote:
+    """Make an offer, or a refusal that says what is possible (``is_feasible`` is false), and record it.
+
+    ``deadline_at`` ``None`` means the tier's own. Raises :class:`UnableToQuote` for what no pool could answer.
+    """
+    level = _tier(tier)
+    wish = deadline_at or default_deadline(level, now=now)
+    check_deadline(wish, level, now=now)
+    prices = price_list_at(now=now, model=_model_of(package))
+    output = output_tokens(package)
+    fit = best_fit(package, output, deadline_at=wish, now=now)
+    with transaction.atomic():
+        _move(package, PackageState.QUOTED if fit.assessment.is_feasible else PackageState.REFUSED, now=now)
+        quote = _offer(package, level, fit, output, prices, now=now)
+        audit.record(
+            action="package.quoted",
+            subject=package.pk,
+            by=by,
+            department=package.department,
+            now=now,
+            quote=str(quote.pk),
+            feasible=quote.is_feasible,
+        )
+    return quote
+
+
+def check_deadline(deadline_at: datetime, tier: Tier, *, now: datetime) -> None:
+    """Raise :class:`UnableToQuote` for a deadline that no offer could name."""
+    if deadline_at <= now:
+        raise UnableToQuote(
+            _("This deadline has passed. Choose one in the future."), code="deadline_past", field="deadline"
+        )
+    if deadline_at > now + timedelta(days=HORIZON_DAYS):
+        raise UnableToQuote(
+            _("Deadlines can be promised up to %(days)d days ahead. Choose an earlier one.") % {"days": HORIZON_DAYS},
+            code="beyond_horizon",
+            field="deadline",
+        )
+    if tier == Tier.EXPRESS and deadline_at > now + TIER_SPAN[Tier.EXPRESS] + _TYPING:
+        raise UnableToQuote(
+            _("Express is for the next %(hours)d hours. For a later deadline choose standard, which costs less.")
+            % {"hours": settings.EXPRESS_TIER_HOURS},
+            code="deadline_not_express",
+            field="deadline",
+        )
+
+
+def best_fit(package: Package, output: OutputTokens, *, deadline_at: datetime, now: datetime) -> Fit:
+    """The pool that can promise the package, of several the one that is done first."""
+    fits = [_fit(pool, package, output, deadline_at, now) for pool in open_pools(_model_of(package))]
+    if not fits:
+        raise UnableToQuote(
+            _("No pool takes packages for this model at present. Choose another model or ask an administrator."),
+            code="no_pool",
+        )
+    return min(fits, key=_preference)
+
+
+def accept_quote(*, package: Package, quote: Quote, by: Person | None, now: datetime) -> Package:
+    """Accept an offer: the capacity is reserved, the price fixed, the package admitted. Accepting twice is once.
+
+    Raises :class:`UnableToAccept` for an offer that no longer stands, ``UnableToAdmit`` (with what is possible now)
+    when the capacity has gone to somebody else, ``UnableToChangeState`` when the package has moved on.
+    """
+    if package.accepted_quote_id == quote.pk:
+        return package
+    _check_offer(package, quote, now=now)
+    with transaction.atomic():
+        _admit(package, quote, now=now)
+        reserve(quote=quote, now=now)
+        _tell(package, quote, by=by, now=now)
+    package.refresh_from_db()
+    return package
+
+
+def _tier(tier: Tier | str) -> Tier:
+    try:
+        return Tier(tier)
+    except ValueError:
+        raise UnableToQuote(
+            _("There are two tiers: standard and express."), code="unknown_tier", field="tier"
+        ) from None
+
+
+def _model_of(package: Package) -> LanguageModel:
+    if package.model is None or not package.model.is_enabled:
+        raise UnableToQuote(
+            _("This model is not offered any more. Go back to the task and choose another one."),
+            code="model_disabled",
+            field="model",
+        )
+    return package.model
+
+
+def _fit(pool: Pool, package: Package, output: OutputTokens, deadline_at: datetime, now: datetime) -> Fit:
+    work = work_on(pool, package, output)
+    found = assess_on(
+        pool,
+        work_s=work.at_most_s,
+        expected_s=work.expected_s,
+        deadline_at=deadline_at,
+        now=now,
+        without=package.pk,
+        offer_valid_for=OFFER_VALID_FOR,
+    )
+    return Fit(pool, work, found)
+
+
+def _preference(fit: Fit) -> tuple[bool, float, float, int]:
+    finish, earliest = fit.assessment.expected_finish_at, fit.assessment.earliest_deadline_at
+    return (
+        not fit.assessment.is_feasible,
+        earliest.timestamp() if earliest and not fit.assessment.is_feasible else 0.0,
+        finish.timestamp() if finish else math.inf,
+        fit.pool.pk,
+    )
+
+
+def _offer(package: Package, tier: Tier, fit: Fit, output: OutputTokens, prices: PriceList, *, now: datetime) -> Quote:
+    price = price_for(package, output, rates_of(prices, _model_of(package)), factor_of(tier, prices))
+    return Quote.objects.create(
+        department_id=package.department_id,
+        package_ref=package.pk,
+        pool=fit.pool,
+        tier=tier,
+        deadline_at=fit.assessment.deadline_at,
+        is_feasible=fit.assessment.is_feasible,
+        expected_start_at=fit.assessment.expected_start_at,
+        expected_finish_at=fit.assessment.expected_finish_at,
+        earliest_deadline_at=fit.assessment.earliest_deadline_at,
+        rows_that_fit=fit.assessment.items_that_fit(package.rows_good),
+        work_expected_s=fit.work.expected_s,
+        work_at_most_s=fit.work.at_most_s,
+        output_tokens_low=output.low,
+        output_tokens_expected=output.expected,
+        output_tokens_high=output.high,
+        price_expected=price.expected,
+        price_at_most=price.at_most,
+        currency=prices.currency,
+        price_list_ref=prices.pk,
+        price_list_name=prices.name,
+        created_at=now,
+        expires_at=now + OFFER_VALID_FOR,
+    )
+
+
+def _move(package: Package, state: PackageState, *, now: datetime) -> None:
+    """``quoted`` or ``refused``, whichever the last offer was; the package must still be open to offers."""
+    moved = Package.objects.across_departments().filter(pk=package.pk, state__in=OFFERABLE)
+    if moved.update(state=state, touched_at=now) != 1:
+        raise UnableToChangeState(_("This package is not open to offers now. Reload the page to see where it stands."))
+    package.state, package.touched_at = state, now
+
+
+def _check_offer(package: Package, quote: Quote, *, now: datetime) -> None:
+    if quote.package_ref != package.pk or quote.department_id != package.department_id:
+        raise UnableToAccept(_("This offer is for another package. Ask for a new one."), code="foreign_quote")
+    if not quote.is_feasible:
+        raise UnableToAccept(
+            _("This deadline cannot be promised. Choose one of the alternatives."), code="deadline_infeasible"
+        )
+    if now >= quote.expires_at:
+        raise UnableToAccept(
+            _("This offer has expired. Ask for a new one; nothing was accepted."), code="quote_expired"
+        )
+    work = work_on(quote.pool, package, output_tokens(package))
+    if _model_of(package).pk != quote.pool.model_id or not math.isclose(work.at_most_s, quote.work_at_most_s):
+        raise UnableToAccept(
+            _("The package has changed since this offer. Ask for a new one; nothing was accepted."),
+            code="quote_outdated",
+        )
+
+
+def _admit(package: Package, quote: Quote, *, now: datetime) -> None:
+    prices = PriceList.objects.get(pk=quote.price_list_ref)
+    admitted = (
+        Package.objects.across_departments()
+        .filter(pk=package.pk, state__in=OFFERABLE)
+        .update(
+            state=PackageState.ADMITTED,
+            accepted_quote=quote,
+            price_list=prices,
+            pool=quote.pool,
+            tier=quote.tier,
+            tier_factor=factor_of(Tier(quote.tier), prices),
+            deadline_at=quote.deadline_at,
+            admitted_at=now,
+            touched_at=now,
+        )
+    )
+    if admitted != 1:
+        raise UnableToChangeState(_("This package is not open to offers now. Reload the page to see where it stands."))
+
+
+def _tell(package: Package, quote: Quote, *, by: Person | None, now: datetime) -> None:
+    params = {
+        "tier": quote.tier,
+        "deadline_at": quote.deadline_at.isoformat(),
+        "price_at_most": str(quote.price_at_most),
+        "currency": quote.currency,
+    }
+    TimelineEntry.objects.create(
+        department_id=package.department_id, package=package, at=now, code="admitted", params=params
+    )
+    audit.record(
+        action="package.admitted",
+        subject=package.pk,
+        by=by,
+        department=package.department,
+        now=now,
+        quote=str(quote.pk),
+        **params,
+    )
