@@ -57,6 +57,7 @@ def start_valkey(port: int) -> subprocess.Popen[bytes]:
 
 
 def _prepare() -> None:
+    (_var / "static").mkdir()  # what WhiteNoise expects to find; pages of the tests use the source tree
     os.environ["SLACKWATER_VAR"] = str(_var)
     atexit.register(shutil.rmtree, _var, ignore_errors=True)
     url = os.environ.get("TEST_REDIS_URL")
