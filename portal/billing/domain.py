@@ -78,6 +78,7 @@ _GROUPS = ("", "万", "亿", "万亿")
 def capital_numerals(amount: Decimal) -> str:
     """``amount`` yuan in 人民币大写, as a Chinese document of money writes it: 962.40 → 人民币玖佰陆拾贰元肆角整.
 
+    Where the rules for cheques (People's Bank of China, 支付结算办法, appendix 1) allow two spellings, the first one.
     Rounded to the cent; raises ``ValueError`` from 10¹⁶ yuan on.
     """
     cents = int(round_money(abs(amount)).scaleb(2))
@@ -85,14 +86,14 @@ def capital_numerals(amount: Decimal) -> str:
     if yuan >= 10**16:
         raise ValueError(f"{amount} is too large to be written out")
     whole = f"{_integer(yuan)}元" if yuan or not cents else ""
-    return ("人民币" + ("负" if amount < 0 and cents else "")) + whole + _fraction(jiao, fen, after_yuan=bool(yuan))
+    return ("人民币" + ("负" if amount < 0 and cents else "")) + whole + _fraction(yuan, jiao, fen)
 
 
-def _fraction(jiao: int, fen: int, *, after_yuan: bool) -> str:
+def _fraction(yuan: int, jiao: int, fen: int) -> str:
     if not jiao and not fen:
         return "整"
-    tenths = f"{_DIGITS[jiao]}角" if jiao else ("零" if after_yuan else "")
-    return tenths + (f"{_DIGITS[fen]}分" if fen else "整")
+    joins = "零" if yuan and (not jiao or yuan % 10 == 0) else ""
+    return joins + (f"{_DIGITS[jiao]}角" if jiao else "") + (f"{_DIGITS[fen]}分" if fen else "整")
 
 
 def _integer(number: int) -> str:
