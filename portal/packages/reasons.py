@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 LABELS: dict[str, Promise] = {
@@ -28,7 +27,9 @@ LABELS: dict[str, Promise] = {
 """A few words for each code, for counts and headings."""
 
 ROWS: dict[str, Promise] = {
-    "malformed_row": gettext_lazy("Line %(line)s could not be read. Check its quotes and brackets, then submit the row again."),
+    "malformed_row": gettext_lazy(
+        "Line %(line)s could not be read. Check its quotes and brackets, then submit the row again."
+    ),
     "nested_value": gettext_lazy(
         "The value of “%(column)s” is a list or an object. Write plain text, a number, true, false or null."
     ),
@@ -41,24 +42,34 @@ ROWS: dict[str, Promise] = {
     "missing_field": gettext_lazy("“%(column)s” is empty, and the prompt needs it. Fill it in."),
     "duplicate_id": gettext_lazy("The id “%(id)s” is already used by row %(first_row)s. Give each row its own id."),
     "too_long": gettext_lazy(
-        "The prompt has %(tokens)s tokens; with this task the model takes at most %(limit)s. Shorten the text or split it."
+        "The prompt has %(tokens)s tokens; with this task the model takes at most %(limit)s. "
+        "Shorten the text or split it."
     ),
     "output_invalid": gettext_lazy(
-        "The model gave no valid answer, also when asked again. Make the prompt clearer, or loosen the labels or schema."
+        "The model gave no valid answer, also when asked again. Make the prompt clearer, or loosen the "
+        "labels or schema."
     ),
     "bad_constraint": gettext_lazy("The model cannot be held to these labels or this schema. Simplify them."),
     "invalid_request": gettext_lazy("The model refused this row’s request. Check its text."),
-    "engine_unavailable": gettext_lazy("The model did not answer after several tries. Nothing is charged; submit the row again."),
-    "platform_fault": gettext_lazy("A fault on our side stopped this row. Nothing is charged; an operator can run it again."),
+    "engine_unavailable": gettext_lazy(
+        "The model did not answer after several tries. Nothing is charged; submit the row again."
+    ),
+    "platform_fault": gettext_lazy(
+        "A fault on our side stopped this row. Nothing is charged; an operator can run it again."
+    ),
     "cancelled": gettext_lazy("The package was cancelled before this row had run. Nothing is charged."),
 }
 
 FILES: dict[str, Promise] = {
     "empty_file": gettext_lazy("The file is empty. Choose a file with a heading and at least one row."),
-    "too_large": gettext_lazy("The file is larger than %(limit)s, the most that is taken. Split it into several packages."),
+    "too_large": gettext_lazy(
+        "The file is larger than %(limit)s, the most that is taken. Split it into several packages."
+    ),
     "binary_file": gettext_lazy("The file is not text. Save it as CSV, JSON Lines or Excel (.xlsx)."),
     "wrong_format": gettext_lazy("The file is %(found)s. Save it as CSV, JSON Lines or Excel (.xlsx)."),
-    "old_excel": gettext_lazy("The file is an old or password-protected Excel file. Save it as .xlsx without a password."),
+    "old_excel": gettext_lazy(
+        "The file is an old or password-protected Excel file. Save it as .xlsx without a password."
+    ),
     "json_array": gettext_lazy("The file is one JSON array. Write one object per line (JSON Lines)."),
     "unknown_format": gettext_lazy(
         "Files ending in “%(suffix)s” are not taken. Choose a CSV, JSON Lines (.jsonl) or Excel (.xlsx) file."
@@ -67,22 +78,38 @@ FILES: dict[str, Promise] = {
     "undecodable": gettext_lazy(
         "Line %(line)s contains bytes that are neither UTF-8 nor GB18030. Save the file as UTF-8 and upload it again."
     ),
-    "broken_utf8": gettext_lazy("The file is UTF-8, but line %(line)s contains broken bytes. Correct that line and upload the file again."),
+    "broken_utf8": gettext_lazy(
+        "The file is UTF-8, but line %(line)s contains broken bytes. Correct that line and upload the file again."
+    ),
     "no_heading": gettext_lazy("The file has no heading. Put the column names in the first row."),
     "no_rows": gettext_lazy("The file has a heading but no rows. Add at least one row."),
     "unnamed_column": gettext_lazy("Column %(position)s has no name. Name every column in the first row."),
+    "padded_key": gettext_lazy("The key “%(column)s” begins or ends with a space. Remove the space from every row."),
     "duplicate_column": gettext_lazy("Two columns are called “%(column)s”. Give each column its own name."),
     "long_column": gettext_lazy("The name of column %(position)s is longer than %(limit)s characters. Shorten it."),
     "too_many_columns": gettext_lazy("The file has more than %(limit)s columns. Keep only those that you need."),
-    "no_object": gettext_lazy("None of the first lines is a JSON object. Write one object per line, such as {\"id\": 1, \"text\": \"…\"}."),
-    "unclosed_quote": gettext_lazy("A quotation mark opened in line %(line)s is never closed. Close it and upload the file again."),
-    "line_too_long": gettext_lazy("Line %(line)s is longer than %(limit)s characters. Check that the file has one row per line."),
-    "broken_workbook": gettext_lazy("The Excel file is damaged and cannot be opened. Save it again in Excel and upload it."),
+    "no_object": gettext_lazy(
+        'None of the first lines is a JSON object. Write one object per line, such as {"id": 1, "text": "…"}.'
+    ),
+    "unclosed_quote": gettext_lazy(
+        "A quotation mark opened in line %(line)s is never closed. Close it and upload the file again."
+    ),
+    "line_too_long": gettext_lazy(
+        "Line %(line)s is longer than %(limit)s characters. Check that the file has one row per line."
+    ),
+    "broken_workbook": gettext_lazy(
+        "The Excel file is damaged and cannot be opened. Save it again in Excel and upload it."
+    ),
     "workbook_too_large": gettext_lazy("The Excel file is too large once unpacked. Save it as CSV and upload that."),
     "no_sheet": gettext_lazy("The Excel file has no sheet with cells. Put the rows on its first sheet."),
-    "no_good_row": gettext_lazy("None of the %(rows)s rows can be run. See why below, correct the file or the task, and go on."),
+    "no_good_row": gettext_lazy(
+        "None of the %(rows)s rows can be run. See why below, correct the file or the task, and go on."
+    ),
     "file_lost": gettext_lazy("The uploaded file is no longer there. Upload it again as a new package."),
-    "reading_failed": gettext_lazy("Reading the file stopped because of a fault on our side. Go on once more; if it happens again, tell an operator."),
+    "reading_failed": gettext_lazy(
+        "Reading the file stopped because of a fault on our side. Go on once more; if it happens again, "
+        "tell an operator."
+    ),
 }
 
 _UNKNOWN = gettext_lazy("The reason has the code “%(code)s”. Ask an operator.")
@@ -111,13 +138,3 @@ def label(code: str) -> str:
 def refusal_sentence(refusal: Mapping[str, Any] | None) -> str:
     """The sentence for what ``Package.refusal`` holds (``{"code", "params"}``), or ``""``."""
     return sentence(refusal["code"], refusal.get("params")) if refusal else ""
-
-
-def size_text(size: int) -> str:
-    """``size`` bytes in the largest unit that keeps it at least 1, as "2 GB" or "1.5 MB"."""
-    amount, unit = float(size), "B"
-    for larger in ("KB", "MB", "GB", "TB"):
-        if amount < 1024:
-            break
-        amount, unit = amount / 1024, larger
-    return _("%(amount)s %(unit)s") % {"amount": f"{amount:.1f}".removesuffix(".0"), "unit": unit}

@@ -88,7 +88,9 @@ def _misfits(task: Task) -> list[Refusal]:
     limit = task.model.context_tokens - task.max_output_tokens
     fixed = tokenizer.count_chat(fixed_messages(task.system, task.user))
     if fixed >= limit:
-        said = _("The prompt alone has %(fixed)s tokens; prompt and row together may have %(limit)s. Shorten the prompt.")
+        said = _(
+            "The prompt alone has %(fixed)s tokens; prompt and row together may have %(limit)s. Shorten the prompt."
+        )
         found.append(
             Refusal(said % {"fixed": fixed, "limit": max(0, limit)}, code="prompt_too_long", field="user_template")
         )
@@ -102,7 +104,9 @@ def _change(package: Package, expected: frozenset[PackageState], now: datetime, 
         .update(touched_at=now, **values)
     )
     if changed != 1:
-        raise UnableToChangeState(_("The package has moved on in the meantime. Reload the page to see where it stands."))
+        raise UnableToChangeState(
+            _("The package has moved on in the meantime. Reload the page to see where it stands.")
+        )
 
 
 def start_reading(*, package: Package, by: Person | None, now: datetime) -> None:

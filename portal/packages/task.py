@@ -229,7 +229,10 @@ def _schema(given: str | dict[str, Any] | None, kind: str) -> dict[str, Any] | N
         raise _refused_schema(_("The JSON Schema must describe an object with properties."))
     for target in _references(schema):
         if not target.startswith("#"):
-            raise _refused_schema(_("The JSON Schema refers to “%(target)s”; only parts of itself are allowed.") % {"target": target[:200]})
+            raise _refused_schema(
+                _("The JSON Schema refers to “%(target)s”; only parts of itself are allowed.")
+                % {"target": target[:200]}
+            )
     return schema
 
 
@@ -239,7 +242,9 @@ def _parsed_schema(given: str | dict[str, Any] | None) -> dict[str, Any]:
             given = json.loads(given)
         except (ValueError, RecursionError) as error:
             line = getattr(error, "lineno", 1)
-            raise _refused_schema(_("The JSON Schema is not JSON: look at line %(line)s.") % {"line": line}, line=line) from error
+            raise _refused_schema(
+                _("The JSON Schema is not JSON: look at line %(line)s.") % {"line": line}, line=line
+            ) from error
     if not isinstance(given, dict):
         raise _refused_schema(_("Give a JSON Schema: an object that describes the fields to extract."))
     return given

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from portal.audit.services import record
 from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import reasons
+from portal.packages import reasons, wording
 from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
 from portal.packages.manifest.probe import Probe
 from portal.packages.manifest.sniff import sniff, suffix_of
@@ -74,7 +74,7 @@ def _store(package: Package, chunks: Iterable[bytes]) -> Reading:
 def _refusal(error: UnableToRead) -> Refusal:
     details = dict(error.details)
     if error.code == "too_large":
-        details["limit"] = reasons.size_text(details["limit"])
+        details["limit"] = wording.size(details["limit"])
     status = 413 if error.code == "too_large" else 422
     return Refusal(reasons.sentence(error.code, details), code=error.code, status=status, field="file", **details)
 
@@ -95,7 +95,9 @@ def discard_draft(*, package: Package, by: Person | None, now: datetime) -> None
     with transaction.atomic():
         doomed = Package.objects.for_department(package.department).filter(pk=package.pk, state__in=EDITABLE)
         if not doomed.delete()[0]:
-            raise UnableToChangeState(_("The package is being read or promised, so it cannot be discarded. Cancel it instead."))
+            raise UnableToChangeState(
+                _("The package is being read or promised, so it cannot be discarded. Cancel it instead.")
+            )
         record(action="package.discarded", subject=package.number, by=by, department=package.department, now=now)
         prefix = f"{package.prefix}/"
         transaction.on_commit(lambda: _delete_objects(prefix))

@@ -5,6 +5,7 @@ tests/contract/test_objects.py.
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import BinaryIO, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -65,6 +66,10 @@ class ObjectStore(Protocol):
 
     def delete_prefix(self, prefix: str) -> int:
         """Delete every object under ``prefix``; returns how many there were."""
+        ...
+
+    def discard_unfinished(self, *, before: datetime) -> int:
+        """Remove what writers that began ``before`` left behind when their process died; returns how many."""
         ...
 
 

@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -117,3 +118,16 @@ class FileStore:
         for path in stale:
             path.unlink(missing_ok=True)
         return len(stale)
+
+    def discard_unfinished(self, *, before: datetime) -> int:
+        stale = [path for path in (self._root / _STAGING).iterdir() if _began_before(path, before)]
+        for path in stale:
+            path.unlink(missing_ok=True)
+        return len(stale)
+
+
+def _began_before(path: Path, moment: datetime) -> bool:
+    try:
+        return path.stat().st_mtime < moment.timestamp()
+    except FileNotFoundError:  # its writer has just finished
+        return False

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from datetime import datetime
 from threading import Lock
 from typing import BinaryIO
 
@@ -78,3 +79,6 @@ class MemoryStore:
         for found in doomed:
             self.delete(found.key)
         return len(doomed)
+
+    def discard_unfinished(self, *, before: datetime) -> int:  # noqa: ARG002 - writers die with their process
+        return 0

@@ -1,0 +1,106 @@
+"""JSON Lines manifests: one flat object per line; numbers keep the digits they were written with. Pure."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, BinaryIO, NoReturn
+
+from portal.packages.manifest.blanks import Numbering
+from portal.packages.manifest.lines import Lines, lines_of
+from portal.packages.manifest.reading import RAW, BadRow, Reading, Row, UnableToRead, checked_columns
+
+LOOKED_AT = 100
+"""Rows whose keys make the columns that a prompt can use."""
+
+
+class _Malformed(ValueError):
+    pass
+
+
+def describe(stream: BinaryIO, encoding: str, certainty: str) -> Reading:
+    """The reading of a JSON Lines file, its columns those of the first rows together."""
+    found = Reading("jsonl", encoding, certainty=certainty)
+    looked_at = list(islice(rows(stream, found), LOOKED_AT))
+    if not looked_at:
+        raise UnableToRead("empty_file")
+    names = [name for row in looked_at if isinstance(row, Row) for name in row.values]
+    if not names:
+        raise UnableToRead("no_object")
+    return Reading("jsonl", encoding, columns=_columns(names), certainty=certainty)
+
+
+def _columns(names: list[str]) -> tuple[str, ...]:
+    different = list(dict.fromkeys(names))
+    columns = checked_columns(different)
+    for name, column in zip(different, columns, strict=True):
+        if name != column:  # a key with spaces around it could not be named in a prompt
+            raise UnableToRead("padded_key", column=name)
+    return columns
+
+
+def rows(stream: BinaryIO, reading: Reading) -> Iterator[Row | BadRow]:
+    """See ``portal.packages.manifest.rows``. A row has all columns and whatever further keys its object has."""
+    numbering = Numbering()
+    absent = dict.fromkeys(reading.columns, "")
+    with lines_of(stream, reading.encoding) as lines:
+        while (line := _next(lines)) is not None:
+            if not line.strip():
+                numbering.blank(lines.first)
+                continue
+            yield from numbering.released()
+            yield _row(numbering.next(), line, absent, lines)
+
+
+def _next(lines: Lines) -> str | None:
+    lines.begin()
+    return next(lines, None)
+
+
+def _row(number: int, line: str, absent: dict[str, str], lines: Lines) -> Row | BadRow:
+    bad = {RAW: lines.raw}
+    try:
+        found = _decoder.decode(line.strip())
+        if not isinstance(found, dict):
+            raise _Malformed
+        values = {**absent, **{key: _text(value) for key, value in found.items()}}
+        "".join((*values, *values.values())).encode()  # half a surrogate pair is no text
+    except _Nested as nested:
+        column = next(key for key, value in found.items() if value is nested.value)
+        return BadRow(number, "malformed_row", {"problem": "nested_value", "column": column, "line": lines.first}, bad)
+    except (ValueError, RecursionError):
+        return BadRow(number, "malformed_row", {"line": lines.first}, bad)
+    if not any(value.strip() for value in values.values()):
+        return BadRow(number, "empty_row", {"line": lines.first}, {})
+    return Row(number, values)
+
+
+class _Nested(Exception):
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+def _text(value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case True:
+            return "true"
+        case False:
+            return "false"
+    raise _Nested(value)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Malformed("a key is repeated")
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise _Malformed(constant)
+
+
+_decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse, object_pairs_hook=_pairs)

@@ -1,0 +1,137 @@
+"""What kind of bytes an upload is, found while they stream past: size, hash, container, encoding. Pure."""
+
+import codecs
+import hashlib
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from portal.packages.manifest.reading import UnableToRead
+
+Content: TypeAlias = Literal["text", "zip"]
+
+_CONTAINERS = (
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old_excel", ""),
+    (b"%PDF", "wrong_format", "PDF"),
+    (b"\x1f\x8b", "wrong_format", "GZIP"),
+    (b"Rar!", "wrong_format", "RAR"),
+    (b"7z\xbc\xaf\x27\x1c", "wrong_format", "7z"),
+    (b"PAR1", "wrong_format", "Parquet"),
+    (b"\x89PNG", "wrong_format", "PNG"),
+    (b"\xff\xd8\xff", "wrong_format", "JPEG"),
+)
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PROOF = 20
+"""So many multi-byte characters in a row that are valid UTF-8 do not happen in GB18030 text."""
+_HIGH = bytes(range(128, 256))
+HEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What an upload turned out to be. ``encoding`` and ``certainty`` hold for text (see ``Reading``)."""
+
+    size: int
+    sha256: str
+    content: Content
+    encoding: str = "utf-8"
+    certainty: str = "proven"
+
+
+class _Decoding:
+    """One candidate encoding, tried strictly chunk by chunk until it fails."""
+
+    def __init__(self, encoding: str) -> None:
+        self._decoder = codecs.getincrementaldecoder(encoding)("strict")
+        self._lines = 0
+        self.failed_line: int | None = None
+        self.multibyte = 0
+
+    def feed(self, chunk: bytes, *, final: bool = False) -> None:
+        if self.failed_line is not None:
+            return
+        try:
+            text = self._decoder.decode(chunk, final)
+        except UnicodeDecodeError as error:
+            good = error.object[: error.start]
+            self.failed_line = self._lines + good.count(b"\n") + 1
+            self._count(good.decode(error.encoding, "ignore"), good)
+            return
+        self._count(text, chunk)
+        self._lines += chunk.count(b"\n")
+
+    def _count(self, text: str, raw: bytes) -> None:
+        if self.multibyte < _PROOF:
+            self.multibyte += max(0, len(text) - len(raw.translate(None, _HIGH)))
+
+
+class Probe:
+    """Feed it every chunk, then ask ``finish``. Raises :class:`UnableToRead` as soon as the answer is no."""
+
+    def __init__(self, *, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._hash = hashlib.sha256()
+        self._head = b""
+        self._content: Content | None = None
+        self._utf8 = _Decoding("utf-8")
+        self._gb18030 = _Decoding("gb18030")
+
+    def feed(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        if self._size > self._limit:
+            raise UnableToRead("too_large", limit=self._limit)
+        self._hash.update(chunk)
+        if self._content is None:
+            self._head += chunk
+            if len(self._head) < HEAD:
+                return
+            chunk = self._opened()
+        self._feed_text(chunk)
+
+    def _opened(self) -> bytes:
+        """Settle the container from the first bytes; returns them, to be read as text."""
+        head, self._head = self._head, self._head[:HEAD]
+        for magic, code, found in _CONTAINERS:
+            if head.startswith(magic):
+                raise UnableToRead(code, **({"found": found} if found else {}))
+        if head.startswith(_UTF16):
+            raise UnableToRead("utf16")
+        self._content = "zip" if head.startswith(b"PK\x03\x04") else "text"
+        return head
+
+    def _feed_text(self, chunk: bytes, *, final: bool = False) -> None:
+        if self._content != "text":
+            return
+        if b"\0" in chunk:
+            raise UnableToRead("binary_file")
+        self._utf8.feed(chunk, final=final)
+        if not self._has_bom():
+            self._gb18030.feed(chunk, final=final)
+        if self._utf8.failed_line is not None:
+            self._refuse_undecodable()
+
+    def _has_bom(self) -> bool:
+        return self._head.startswith(codecs.BOM_UTF8)
+
+    def _refuse_undecodable(self) -> None:
+        """UTF-8 is out: stop at once unless GB18030 still holds and the file has not proven to be UTF-8."""
+        if self._has_bom() or self._utf8.multibyte >= _PROOF:
+            raise UnableToRead("broken_utf8", line=self._utf8.failed_line)
+        if self._gb18030.failed_line is not None:
+            raise UnableToRead("undecodable", line=self._gb18030.failed_line)
+
+    def finish(self) -> Probed:
+        """What the whole upload is."""
+        if self._size == 0:
+            raise UnableToRead("empty_file")
+        if self._content is None:
+            self._feed_text(self._opened())
+        self._feed_text(b"", final=True)
+        content: Content = "zip" if self._content == "zip" else "text"
+        encoding, certainty = self._encoding() if content == "text" else ("utf-8", "declared")
+        return Probed(self._size, self._hash.hexdigest(), content, encoding, certainty)
+
+    def _encoding(self) -> tuple[str, str]:
+        if self._has_bom():
+            return "utf-8-sig", "declared"
+        return ("utf-8", "proven") if self._utf8.failed_line is None else ("gb18030", "likely")
