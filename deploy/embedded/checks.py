@@ -86,8 +86,8 @@ def _gaps(root: Path, language: str) -> list[str]:
 
 def described_api(environment: dict[str, str]) -> str:
     """The OpenAPI description that the code gives now, as the text of docs/openapi.json."""
-    command = [sys.executable, "manage.py", "export_openapi_schema", "--api", "portal.api.native.api", "--indent", "2"]
-    done = subprocess.run([*command, "--sorted"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    command = [sys.executable, "manage.py", "describe_api"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.rstrip("\n") + "\n"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from portal.billing.models import Price, PriceList
 from portal.capacity.models import Engine, LanguageModel, Pool, Window
+from portal.departments import services as departments
 from portal.departments.models import ApiKey, Department, Language, Person, Role
 
 FIRST_LOGIN = "first-login.json"
@@ -124,8 +125,6 @@ def _demo_person(
 
 
 def _demo_key(kept: str | None, *, now: datetime) -> str:
-    from portal.departments import services as departments
-
     if kept and departments.person_for_key(secret=kept, now=now) is not None:
         return kept
     owner = Person.objects.get(email=DEMO_KEY_OWNER)

@@ -1,0 +1,51 @@
+"""Every error of the API in one shape: ``{"error": {"code", "message", …}}`` (CONTRACTS §6)."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+from portal.departments.refusals import Refusal, UnableToFind
+
+
+def answer_errors(api: NinjaAPI) -> None:
+    """Teach ``api`` the one shape."""
+
+    def answer(request: HttpRequest, refusal: Any) -> HttpResponse:
+        return api.create_response(request, refusal.as_json(), status=refusal.status)
+
+    def unknown_key(request: HttpRequest, _error: Any) -> HttpResponse:
+        said = _("Send a valid API key as “Authorization: Bearer sw_…”. Keys are made in the portal, under API keys.")
+        return answer(request, Refusal(said, code="unauthorised", status=401))
+
+    def not_found(request: HttpRequest, _error: Any) -> HttpResponse:
+        return answer(
+            request, UnableToFind(_("There is nothing under this address. Check it, or start from the list."))
+        )
+
+    def invalid(request: HttpRequest, error: Any) -> HttpResponse:
+        return answer(request, _as_refusal(error))
+
+    def refused_by_framework(request: HttpRequest, error: Any) -> HttpResponse:
+        return answer(request, Refusal(str(error), code="invalid_request", status=error.status_code))
+
+    api.add_exception_handler(Refusal, answer)
+    api.add_exception_handler(AuthenticationError, unknown_key)
+    api.add_exception_handler(Http404, not_found)
+    api.add_exception_handler(ValidationError, invalid)
+    api.add_exception_handler(HttpError, refused_by_framework)
+
+
+def _as_refusal(error: ValidationError) -> Refusal:
+    """The request does not fit the description; ``errors`` names each place, ``param`` the first."""
+    places = [{"param": _place(found["loc"]), "message": str(found["msg"])} for found in error.errors]
+    first = places[0]
+    said = _("The request does not fit the description of the API: %(param)s: %(message)s.") % first
+    return Refusal(said, code="invalid_request", status=422, field=first["param"], errors=places)
+
+
+def _place(location: tuple[Any, ...]) -> str:
+    """``("body", "task", "labels", 0)`` as a person reads it: ``task.labels.0``."""
+    return ".".join(str(step) for step in location[1:]) or str(location[0])

@@ -1,0 +1,190 @@
+"""What the API takes and gives. Money is text, so that no reader rounds it; times are UTC with ``Z``."""
+
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import BaseModel, ConfigDict, Field
+
+from portal.capacity.models import Quote
+from portal.packages.models import Package
+from portal.packages.progress import Progress
+
+
+class TaskIn(BaseModel):
+    """What is asked of the model for each row of the manifest."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: str = Field(description="tagging, extraction, summarisation or generation")
+    model: str = Field(description="the model's name")
+    prompt: str = Field(description="text with {{column}} for each row's own values")
+    system: str = ""
+    name: str | None = Field(None, description="by default the file's name")
+    id_column: str = Field("", description="the column that names a row; by default rows are numbered")
+    labels: list[str] = Field(default_factory=list, description="tagging: the labels to choose from")
+    json_schema: dict[str, Any] | None = Field(None, description="extraction: what the answer must fit")
+    max_output_tokens: int = 64
+    temperature: float = 0.0
+
+
+class QuoteIn(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    tier: str = Field("standard", description="standard or express")
+    deadline: datetime | None = Field(None, description="with a zone; by default the tier's own")
+
+
+class AcceptIn(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+    quote: UUID
+
+
+class RowsOut(Schema):
+    """Rows of the manifest; ``total`` = succeeded + quarantined + failed + cancelled + to_go at every moment."""
+
+    total: int
+    read: int
+    set_aside: int
+    set_aside_by_code: dict[str, int]
+    succeeded: int
+    quarantined: int
+    failed: int
+    cancelled: int
+    to_go: int
+
+
+class ChargeOut(Schema):
+    """The exact sum of the ledger so far."""
+
+    amount: str
+    currency: str
+
+
+class PackageOut(Schema):
+    id: UUID
+    number: str
+    name: str
+    state: str
+    kind: str
+    model: str | None
+    filename: str
+    columns: list[str]
+    tier: str
+    deadline: datetime | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    late_by_s: float | None
+    input_tokens: int
+    rows: RowsOut
+    charged: ChargeOut | None
+    refusal: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, package: Package, progress: Progress, charged: ChargeOut | None = None) -> Self:
+        """``package`` as the API shows it."""
+        return cls(
+            id=package.pk,
+            number=package.number,
+            name=package.name,
+            state=package.state,
+            kind=package.kind,
+            model=package.model.name if package.model else None,
+            filename=package.filename,
+            columns=package.reading.get("columns", []),
+            tier=package.tier,
+            deadline=package.deadline_at,
+            created_at=package.created_at,
+            started_at=package.started_at,
+            finished_at=package.finished_at,
+            late_by_s=package.late_by.total_seconds() if package.late_by else None,
+            input_tokens=package.input_tokens,
+            rows=_rows(package, progress),
+            charged=charged,
+            refusal=package.refusal,
+        )
+
+
+def _rows(package: Package, progress: Progress) -> RowsOut:
+    return RowsOut(
+        total=progress.total,
+        read=package.rows_read,
+        set_aside=progress.set_aside,
+        set_aside_by_code=package.set_aside_by_code,
+        succeeded=progress.succeeded,
+        quarantined=progress.quarantined,
+        failed=progress.failed,
+        cancelled=progress.cancelled,
+        to_go=progress.to_go,
+    )
+
+
+class PackageListOut(Schema):
+    """Newest first; the next page is ``after=<id of the last one>``."""
+
+    data: list[PackageOut]
+    has_more: bool
+
+
+class PriceOut(Schema):
+    expected: str
+    at_most: str
+    currency: str
+    price_list: str
+
+
+class QuoteOut(Schema):
+    """An offer if ``is_feasible``, else a refusal with what is possible."""
+
+    id: UUID
+    is_feasible: bool
+    tier: str
+    deadline: datetime
+    expires_at: datetime
+    expected_start: datetime | None
+    expected_finish: datetime | None = Field(description="if nothing more urgent arrives; the deadline is the promise")
+    earliest_deadline: datetime | None
+    rows_that_fit: int
+    output_tokens_expected: int
+    output_tokens_at_most: int
+    price: PriceOut
+
+    @classmethod
+    def of(cls, quote: Quote) -> Self:
+        """``quote`` as the API shows it."""
+        return cls(
+            id=quote.pk,
+            is_feasible=quote.is_feasible,
+            tier=quote.tier,
+            deadline=quote.deadline_at,
+            expires_at=quote.expires_at,
+            expected_start=quote.expected_start_at,
+            expected_finish=quote.expected_finish_at,
+            earliest_deadline=quote.earliest_deadline_at,
+            rows_that_fit=quote.rows_that_fit,
+            output_tokens_expected=quote.output_tokens_expected,
+            output_tokens_at_most=quote.output_tokens_high,
+            price=PriceOut(
+                expected=str(quote.price_expected),
+                at_most=str(quote.price_at_most),
+                currency=quote.currency,
+                price_list=quote.price_list_name,
+            ),
+        )
+
+
+class ErrorBody(Schema):
+    """``code`` is stable; ``message`` is a sentence that says what to do; further facts depend on the code."""
+
+    model_config = ConfigDict(extra="allow")
+
+    code: str
+    message: str
+    param: str | None = None
+
+
+class ErrorOut(Schema):
+    error: ErrorBody
