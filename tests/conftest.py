@@ -7,8 +7,9 @@ from tests.world import World, create_world
 
 
 @pytest.fixture(autouse=True)
-def plain_static(settings: Settings) -> None:
-    """Static files straight from the source tree: hashed names need a collectstatic, which tests do not."""
+def quick_settings(settings: Settings) -> None:
+    """Passwords that are cheap to check, and static files straight from the source tree (no collectstatic)."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.STORAGES = {
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
