@@ -23,7 +23,7 @@ _PAGES: dict[str, tuple[tuple[str, Promise, str], ...]] = {
         ("people", _("People"), "departments:people"),
         ("pools", _("Pools"), "capacity:pools"),
         ("models", _("Models"), "capacity:models"),
-        ("prices", _("Prices"), "billing:prices"),
+        ("prices", _("Prices"), "prices:list"),
         _BILLS,
         ("audit", _("Audit"), "operations:audit"),
     ),

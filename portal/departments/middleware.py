@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone, translation
 
 from portal.departments.refusals import Refusal
@@ -25,6 +27,26 @@ class PreferencesMiddleware:
             response = self._next(request)
         response.headers.setdefault("Content-Language", request.user.language)
         return response
+
+
+class FreshPasswordMiddleware:
+    """Whoever signed in with a one-time password goes nowhere before choosing their own."""
+
+    _OPEN = ("departments:password", "departments:sign-out", "departments:language")
+
+    def __init__(self, get_response: Next) -> None:
+        self._next = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not getattr(request.user, "must_change_password", False) or self._is_open(request.path):
+            return self._next(request)
+        target = reverse("departments:password")
+        if request.headers.get("HX-Request"):
+            return HttpResponse(status=204, headers={"HX-Redirect": target})
+        return redirect(target)
+
+    def _is_open(self, path: str) -> bool:
+        return path.startswith(settings.STATIC_URL) or path in {reverse(name) for name in self._OPEN}
 
 
 class RefusalMiddleware:

@@ -125,3 +125,18 @@ class ApiKey(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class SignInAttempt(models.Model):
+    """How often an address was tried in one minute: what throttling looks at. Old rows are swept away."""
+
+    email = models.CharField(max_length=254)
+    minute = models.DateTimeField()
+    attempts = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["email", "minute"], name="one_count_per_email_and_minute")]
+        indexes = [models.Index(fields=["minute"])]
+
+    def __str__(self) -> str:
+        return f"{self.attempts} at {self.minute:%H:%M}"

@@ -57,7 +57,7 @@ def open_to(*roles: Role) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             person = await request.auser()
             if not person.is_authenticated:
                 return _to_sign_in(request)
-            require_role(cast(Person, person), *allowed)
+            require_role(person, *allowed)
             return await cast(Awaitable[HttpResponse], view(request, *args, **kwargs))
 
         return waiting if iscoroutinefunction(view) else ordinary
