@@ -5,7 +5,8 @@ Same records in, same bytes out.
 """
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -57,6 +58,19 @@ def dump(records: Iterable[ShardItem | ItemResult | SetAsideRow]) -> bytes:
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False).compressobj()
     chunks = [compressor.compress(_encoder.encode(record) + b"\n") for record in records]
     return b"".join([*chunks, compressor.flush()])
+
+
+@contextmanager
+def writing(store: ObjectStore, key: str) -> Iterator[Callable[[ShardItem | ItemResult | SetAsideRow], None]]:
+    """A function that appends one record to the new object ``key``, which appears when the block ends well."""
+    compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False).compressobj()
+    with store.open_write(key) as sink:
+
+        def write(record: ShardItem | ItemResult | SetAsideRow) -> None:
+            sink.write(compressor.compress(_encoder.encode(record) + b"\n"))
+
+        yield write
+        sink.write(compressor.flush())
 
 
 def load(store: ObjectStore, key: str, kind: type[Record]) -> Iterator[Record]:

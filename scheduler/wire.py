@@ -163,6 +163,16 @@ class Live(msgspec.Struct, frozen=True):
     v: int = VERSION
 
 
+class DeadLetter(msgspec.Struct, frozen=True):
+    """A message that could not be taken in, on ``DEAD_TOPIC``: where it came from, why not, and its bytes (Base64)."""
+
+    topic: str
+    reason: str
+    payload: bytes
+    at: datetime
+    v: int = VERSION
+
+
 HEARTBEAT_TTL_S = 5
 
 

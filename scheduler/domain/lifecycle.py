@@ -66,7 +66,9 @@ PACKAGE_MOVES: dict[PackageState, frozenset[PackageState]] = {
         {PackageState.RUNNING, PackageState.PAUSED, PackageState.CANCELLING, PackageState.FINALISING}
     ),
     PackageState.RUNNING: frozenset({PackageState.PAUSED, PackageState.CANCELLING, PackageState.FINALISING}),
-    PackageState.PAUSED: frozenset({PackageState.RUNNING, PackageState.ADMITTED, PackageState.CANCELLING}),
+    PackageState.PAUSED: frozenset(
+        {PackageState.RUNNING, PackageState.ADMITTED, PackageState.CANCELLING, PackageState.FINALISING}
+    ),
     PackageState.FINALISING: frozenset({PackageState.COMPLETED}),
     PackageState.COMPLETED: frozenset(),
     PackageState.CANCELLING: frozenset({PackageState.CANCELLED}),

@@ -1,0 +1,186 @@
+"""The last move of a shard (settled, dead, cancelled) and of a package: what is kept, charged and given back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+from django.db import transaction
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Sum
+
+from portal.audit.services import record as audit
+from portal.billing.services import charge_shard
+from portal.capacity.services import shrink_reservation
+from portal.packages import timeline
+from portal.packages.models import Package, Shard
+from scheduler.domain.lifecycle import PROMISED, SHARD_FINAL, Cause, ItemStatus, PackageState, ShardState
+from scheduler.objects import ObjectStore
+from scheduler.records import ItemResult, merged
+from scheduler.wire import Counts, Parked, Progressed, Settled, Usage
+
+log = structlog.get_logger()
+ENQUEUE_AGAIN_AFTER = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a shard's parts add up to: ``usage`` of everything that ran, ``charged`` of what is billed."""
+
+    counts: Counts
+    usage: Usage
+    charged: Usage
+    charged_items: int
+    parts: tuple[str, ...]
+
+
+def told(event: Parked | Settled) -> Tally:
+    """The tally that a worker reports at the end."""
+    return Tally(event.counts, event.usage, event.charged, event.charged_items, event.parts)
+
+
+def parts_prefix(package: Package, no: int) -> str:
+    """Where the parts of a shard lie (CONTRACTS §4)."""
+    return f"{package.prefix}/parts/{no}/"
+
+
+def salvage(shard: Shard, *, store: ObjectStore) -> Tally:
+    """The tally of what lies in the object store, for a shard whose worker cannot be asked any more."""
+    keys = tuple(found.key for found in store.list(parts_prefix(shard.package, shard.no)))
+    return _sum(merged(store, keys).values(), keys)
+
+
+def _sum(results: Iterable[ItemResult], keys: tuple[str, ...]) -> Tally:
+    by_status = dict.fromkeys(ItemStatus, 0)
+    usage, charged, charged_items = Usage(), Usage(), 0
+    for result in results:
+        by_status[ItemStatus(result.status)] += 1
+        usage += result.usage
+        if result.charged:
+            charged += result.usage
+            charged_items += 1
+    counts = Counts(by_status[ItemStatus.SUCCEEDED], by_status[ItemStatus.QUARANTINED], by_status[ItemStatus.FAILED])
+    return Tally(counts, usage, charged, charged_items, keys)
+
+
+def columns(news: Tally | Progressed) -> dict[str, object]:
+    """Counts, usage and parts as columns of a shard."""
+    return {
+        "succeeded": news.counts.succeeded,
+        "quarantined": news.counts.quarantined,
+        "failed": news.counts.failed,
+        "prompt_tokens": news.usage.prompt_tokens,
+        "cached_tokens": news.usage.cached_tokens,
+        "completion_tokens": news.usage.completion_tokens,
+        "engine_s": news.usage.engine_s,
+        "parts": list(news.parts),
+    }
+
+
+def settle(*, shard: Shard, tally: Tally, now: datetime) -> bool:
+    """Every item of the shard has ended: keep the sums and charge them, once. False if it was not open any more."""
+    return _close(shard, ShardState.SETTLED, tally, cause="", now=now)
+
+
+def bury(*, shard: Shard, tally: Tally, cause: Cause, now: datetime) -> bool:
+    """The attempts are spent: what is finished is kept and charged, every other item failed."""
+    lost = shard.items - tally.counts.succeeded - tally.counts.quarantined
+    counts = Counts(tally.counts.succeeded, tally.counts.quarantined, lost)
+    with transaction.atomic():
+        if not _close(shard, ShardState.DEAD, replace(tally, counts=counts), cause=cause, now=now):
+            return False
+        timeline.record(package=shard.package, code="shard_dead", now=now, shard=shard.no, items=lost)
+        audit(
+            action="shard.dead",
+            subject=shard.package_id,
+            now=now,
+            department=shard.package.department,
+            shard=shard.no,
+            cause=cause,
+        )
+    return True
+
+
+def cancel(*, shard: Shard, tally: Tally, now: datetime) -> bool:
+    """The package was cancelled: what is finished is kept and charged, the other items never run."""
+    return _close(shard, ShardState.CANCELLED, tally, cause=Cause.USER_CANCEL, now=now)
+
+
+def cancel_untouched(*, package: Package, now: datetime) -> int:
+    """Cancel, in one go, the shards that were never given to anybody. Returns how many."""
+    with transaction.atomic():
+        untouched = _shards().filter(package=package, state=ShardState.WAITING, epoch=0)
+        work_s: float | None = untouched.aggregate(work_s=Sum("work_s"))["work_s"]
+        if work_s is None:
+            return 0
+        shrink_reservation(package_ref=package.pk, by_s=work_s, now=now)
+        return untouched.update(state=ShardState.CANCELLED, cause=Cause.USER_CANCEL, settled_at=now, touched_at=now)
+
+
+def _close(shard: Shard, to: ShardState, tally: Tally, *, cause: str, now: datetime) -> bool:
+    with transaction.atomic():
+        expected = _shards().filter(pk=shard.pk, state=shard.state, epoch=shard.epoch)
+        rows = expected.update(
+            state=to, cause=cause, lease_until=None, not_before=None, settled_at=now, touched_at=now, **columns(tally)
+        )
+        if rows != 1:
+            return False
+        shard.refresh_from_db()
+        if to == ShardState.SETTLED or tally.charged_items:
+            charge_shard(shard=shard, package=shard.package, usage=tally.charged, items=tally.charged_items, now=now)
+        shrink_reservation(package_ref=shard.package_id, by_s=shard.work_s, now=now)
+    log.info("shard closed", action="shard.close", package=str(shard.package_id), shard=shard.no, state=to)
+    return True
+
+
+def finish_ready(*, now: datetime) -> list[UUID]:
+    """Send every package whose shards are all final to be finalised. Returns their ids."""
+    finished = [package.pk for package in _without_open_shards(PROMISED) if _finalise(package, now)]
+    for package in _stopped(now):
+        if _touch(package, now):
+            finished.append(package.pk)
+    return finished
+
+
+def _finalise(package: Package, now: datetime) -> bool:
+    with transaction.atomic():
+        expected = Package.objects.across_departments().filter(pk=package.pk, state=package.state)
+        if expected.update(state=PackageState.FINALISING, touched_at=now) != 1:
+            return False
+        timeline.record(package=package, code="finalising", now=now)
+        _enqueue_after_commit(package)
+    return True
+
+
+def _stopped(now: datetime) -> QuerySet[Package]:
+    """Cancelling packages that have come to rest since they were last enqueued, or were enqueued long ago."""
+    last = Max("shards__settled_at")
+    is_due = Q(touched_at__lt=F("last_settled_at")) | Q(touched_at__lte=now - ENQUEUE_AGAIN_AFTER)
+    return _without_open_shards({PackageState.CANCELLING}).annotate(last_settled_at=last).filter(is_due)
+
+
+def _touch(package: Package, now: datetime) -> bool:
+    with transaction.atomic():
+        expected = Package.objects.across_departments().filter(
+            pk=package.pk, state=PackageState.CANCELLING, touched_at=package.touched_at
+        )
+        if expected.update(touched_at=now) != 1:
+            return False
+        _enqueue_after_commit(package)
+    return True
+
+
+def _enqueue_after_commit(package: Package) -> None:
+    from portal.packages.tasks import finalise  # tasks call services: the way back is taken at run time only
+
+    # A broker that is away is logged; the sweep finds what stays in finalising.
+    transaction.on_commit(lambda: finalise.delay(str(package.pk)), robust=True)
+
+
+def _without_open_shards(states: Iterable[PackageState]) -> QuerySet[Package]:
+    still_open = _shards().filter(package=OuterRef("pk")).exclude(state__in=SHARD_FINAL)
+    return Package.objects.across_departments().filter(~Exists(still_open), state__in=states)
+
+
+def _shards() -> QuerySet[Shard]:
+    return Shard.objects.across_departments()

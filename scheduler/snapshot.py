@@ -1,0 +1,66 @@
+"""What the database knows at the start of a tick."""
+
+from collections import defaultdict
+from datetime import datetime
+
+from django.db.models import Count, F, Sum
+
+from portal.capacity.models import Pool
+from portal.capacity.queries import share_of
+from portal.packages import dispatch
+from portal.packages.models import Package, Shard
+from scheduler.domain.lifecycle import PackageState, ShardState
+from scheduler.domain.ordering import Runnable
+from scheduler.plan import HeldShard, PoolNow
+from scheduler.wire import Lane, shard_name
+
+
+def pools_now(now: datetime) -> list[PoolNow]:
+    """Every pool; a closed one takes no new packages but finishes those it has."""
+    runnable, held = _runnable(now), _held()
+    return [
+        PoolNow(
+            pk=pool.pk,
+            name=pool.name,
+            share=share_of(pool, now=now),
+            max_in_flight=pool.max_in_flight,
+            runnable=tuple(runnable[pool.pk]),
+            held=tuple(held[pool.pk]),
+        )
+        for pool in Pool.objects.prefetch_related("windows")
+    ]
+
+
+def finished_items() -> dict[str, int]:
+    """Items that have ended so far, by running package."""
+    shards = Shard.objects.across_departments().filter(package__state=PackageState.RUNNING).order_by()
+    done = shards.values_list("package_id").annotate(done=Sum(F("succeeded") + F("quarantined") + F("failed")))
+    return {str(package): int(items) for package, items in done}
+
+
+def _runnable(now: datetime) -> dict[int, list[Runnable]]:
+    waiting = dict(dispatch.ready(now).order_by().values_list("package_id").annotate(n=Count("id")))
+    found: dict[int, list[Runnable]] = defaultdict(list)
+    for package in Package.objects.across_departments().filter(pk__in=waiting):
+        assert package.pool_id is not None, "an admitted package has a pool"
+        assert package.deadline_at is not None, "an admitted package has a deadline"
+        lane: Lane = "express" if package.tier == "express" else "standard"
+        found[package.pool_id].append(
+            Runnable(
+                package.pk, lane, package.deadline_at, package.admitted_at or package.created_at, waiting[package.pk]
+            )
+        )
+    return found
+
+
+def _held() -> dict[int, list[HeldShard]]:
+    rows = (
+        Shard.objects.across_departments()
+        .filter(state__in=dispatch.HELD)
+        .values_list("package__pool_id", "package_id", "no", "epoch", "state", "worker", "package__state")
+    )
+    found: dict[int, list[HeldShard]] = defaultdict(list)
+    for pool, package, no, epoch, state, worker, package_state in rows:
+        holder = worker if state == ShardState.RUNNING else ""
+        found[pool].append(HeldShard(shard_name(str(package), no, epoch), holder, PackageState(package_state)))
+    return found
