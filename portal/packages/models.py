@@ -85,6 +85,7 @@ class Package(TenantModel):
     rows_read = models.PositiveBigIntegerField(default=0)
     refusal = models.JSONField(null=True, blank=True)
     ingest_epoch = models.PositiveIntegerField(default=0)
+    ingest_attempts = models.PositiveSmallIntegerField(default=0)
 
     # the promise
     pool = models.ForeignKey(Pool, on_delete=models.PROTECT, null=True, related_name="+")

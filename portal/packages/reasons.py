@@ -106,6 +106,7 @@ FILES: dict[str, Promise] = {
         "None of the %(rows)s rows can be run. See why below, correct the file or the task, and go on."
     ),
     "file_lost": gettext_lazy("The uploaded file is no longer there. Upload it again as a new package."),
+    "task_outdated": gettext_lazy("The task cannot be run as saved: %(problem)s"),
     "reading_failed": gettext_lazy(
         "Reading the file stopped because of a fault on our side. Go on once more; if it happens again, "
         "tell an operator."

@@ -66,6 +66,7 @@ _NOTHING_READ: dict[str, Any] = {
     "fixed_prompt_tokens": 0,
     "rows_read": 0,
     "refusal": None,
+    "ingest_attempts": 0,
 }
 
 

@@ -1,0 +1,227 @@
+"""Reading a manifest: one pass from rows to shards, in flat memory, the same each time.
+
+A run holds an ingest epoch. Whoever begins another run takes the next one, and the older run notices before it
+writes its next shard and stops.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from portal.audit.services import record
+from portal.capacity.models import Pool
+from portal.capacity.queries import work_model_of
+from portal.packages import timeline
+from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
+from portal.packages.manifest.reading import checked_columns
+from portal.packages.models import Kind, Package, Shard
+from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
+from portal.packages.screening import Screening
+from portal.packages.store import objects
+from portal.packages.task import Task, task_of
+from scheduler.domain.lifecycle import PackageState
+from scheduler.domain.sharding import cut
+from scheduler.domain.work import WorkModel
+from scheduler.objects import ObjectNotFound
+from scheduler.records import ShardItem, dump, writing
+from scheduler.tokenizers import Tokenizer
+
+MOST_ATTEMPTS = 3
+TOLD_EVERY = timedelta(seconds=2)
+log = structlog.get_logger()
+Clock = Callable[[], datetime]
+
+
+class Superseded(Exception):
+    """Another run has begun, or the person has stopped the reading."""
+
+
+def ingest(*, package_id: UUID, epoch: int, clock: Clock = timezone.now) -> None:
+    """Read the manifest of a ``validating`` package and leave it ``quoted``, or ``invalid`` with its refusal.
+
+    Does nothing when the package is not being read in ``epoch``. Faults of ours are raised; the sweep tries again,
+    three times in all.
+    """
+    package = _claimed(package_id, epoch, clock())
+    if package is None:
+        log.info("not to be read any more", action="ingest.skip", package=str(package_id), epoch=epoch)
+        return
+    run = _Run(package, clock)
+    try:
+        if package.ingest_attempts > MOST_ATTEMPTS:
+            run.refuse("reading_failed")
+        else:
+            run.read()
+    except UnableToRead as error:
+        run.refuse(error.code, **error.details)
+    except Superseded:
+        _clear_if_discarded(package)
+        log.info("reading superseded", action="ingest.superseded", package=str(package_id), epoch=epoch)
+
+
+def _claimed(package_id: UUID, epoch: int, now: datetime) -> Package | None:
+    """The package, with the next epoch for this run alone; ``None`` if somebody else has it."""
+    mine = Package.objects.across_departments().filter(pk=package_id, state=PackageState.VALIDATING, ingest_epoch=epoch)
+    if mine.update(ingest_epoch=epoch + 1, ingest_attempts=F("ingest_attempts") + 1, rows_read=0, touched_at=now) != 1:
+        return None
+    return Package.objects.across_departments().select_related("model", "department").get(pk=package_id)
+
+
+def _clear_if_discarded(package: Package) -> None:
+    if not Package.objects.across_departments().filter(pk=package.pk).exists():
+        objects().delete_prefix(f"{package.prefix}/")
+
+
+class _Run:
+    """One run over one manifest, in the epoch that its package holds."""
+
+    def __init__(self, package: Package, clock: Clock) -> None:
+        self._package, self._clock, self._store = package, clock, objects()
+        self._task = task_of(package)
+        self._told_at = clock()
+        self._shards = 0
+
+    def read(self) -> None:
+        self._forget_earlier_runs()
+        tokenizer = self._tokenizer()
+        key = f"{self._package.prefix}/out/set_aside.jsonl.zst"
+        with writing(self._store, key) as set_aside:
+            columns = dict.fromkeys(self._package.reading["columns"])
+            screening = Screening(self._task, tokenizer, set_aside, columns=columns)
+            with self._manifest(screening) as manifest:
+                model = self._work_model()
+                output = _output_tokens(self._task, tokenizer)
+                items = screening.items(manifest)
+                for shard in cut(items, model=model, output_tokens=output, target_s=settings.SHARD_TARGET_S):
+                    self._write(shard, model, output, screening.rows_read)
+            self._tell(screening.rows_read)
+        self._finish(screening, tokenizer.count_chat(fixed_messages(self._task.system, self._task.user)))
+
+    def refuse(self, code: str, **params: Any) -> None:
+        """Leave the package ``invalid``: its settings are kept and may be corrected."""
+        with transaction.atomic():
+            self._update(state=PackageState.INVALID, refusal={"code": code, "params": params})
+            self._record("package.refused", code=code)
+
+    def _tokenizer(self) -> Tokenizer:
+        if self._task.problems or self._task.model is None:  # changed since the person went on, such as a model
+            raise UnableToRead("task_outdated", problem=str(self._task.problems[0].message))
+        return tokenizer_of(self._task.model)
+
+    def _work_model(self) -> WorkModel:
+        """The speeds of the model's first open pool: they decide where shards are cut, not what is promised."""
+        pools = Pool.objects.filter(model=self._task.model).order_by("-is_open", "name")
+        return work_model_of(pools.first() or Pool())
+
+    @contextmanager
+    def _manifest(self, screening: Screening) -> Iterator[Iterator[Row | BadRow]]:
+        reading = Reading.from_json(self._package.reading)
+        try:
+            stream = self._store.open_read(self._package.manifest_key)
+        except ObjectNotFound as error:
+            raise UnableToRead("file_lost") from error
+        with stream:
+            yield self._telling(rows(stream, reading), screening)
+
+    def _telling(self, source: Iterator[Row | BadRow], screening: Screening) -> Iterator[Row | BadRow]:
+        """``source``, with the progress told every two seconds even where no shard comes of it."""
+        for row in source:
+            if row.number % 64 == 0 and self._clock() - self._told_at >= TOLD_EVERY:
+                self._tell(screening.rows_read)
+            yield row
+
+    def _update(self, **values: Any) -> None:
+        """Change the package if this run still holds it, otherwise raise :class:`Superseded`."""
+        mine = Package.objects.across_departments().filter(
+            pk=self._package.pk, state=PackageState.VALIDATING, ingest_epoch=self._package.ingest_epoch
+        )
+        if mine.update(touched_at=self._clock(), **values) != 1:
+            raise Superseded
+
+    def _tell(self, rows_read: int) -> None:
+        self._update(rows_read=rows_read)
+        self._told_at = self._clock()
+
+    def _forget_earlier_runs(self) -> None:
+        with transaction.atomic():
+            self._tell(0)
+            self._package.shards.all().delete()
+        for folder in ("shards", "parts", "out"):
+            self._store.delete_prefix(f"{self._package.prefix}/{folder}/")
+
+    def _write(self, items: list[ShardItem], model: WorkModel, output_tokens: int, rows_read: int) -> None:
+        """Write one shard: first the right to, then the object, then its row with the right checked again."""
+        self._tell(rows_read)
+        key = f"{self._package.prefix}/shards/{self._shards}.jsonl.zst"
+        self._store.put(key, dump(items))
+        tokens = sum(item.tokens for item in items)
+        with transaction.atomic():
+            self._tell(rows_read)
+            Shard.objects.create(
+                department_id=self._package.department_id,
+                package=self._package,
+                no=self._shards,
+                key=key,
+                items=len(items),
+                input_tokens=tokens,
+                work_s=model.total_s(len(items), tokens, len(items) * output_tokens),
+                touched_at=self._clock(),
+            )
+        self._shards += 1
+
+    def _finish(self, screening: Screening, fixed_tokens: int) -> None:
+        found: dict[str, Any] = {
+            "rows_total": screening.rows_read,
+            "rows_good": screening.good,
+            "rows_set_aside": screening.by_code.total(),
+            "set_aside_by_code": dict(sorted(screening.by_code.items())),
+            "rows_read": screening.rows_read,
+            "input_tokens": screening.input_tokens,
+            "fixed_prompt_tokens": fixed_tokens,
+            "reading": {**self._package.reading, "columns": _all_columns(self._package, screening)},
+        }
+        if screening.good:
+            found |= {"state": PackageState.QUOTED, "refusal": None}
+        else:
+            refusal = {"code": "no_good_row", "params": {"rows": screening.rows_read}}
+            found |= {"state": PackageState.INVALID, "refusal": refusal}
+        with transaction.atomic():
+            self._update(**found)
+            self._record("package.read", rows=screening.rows_read, good=screening.good, shards=self._shards)
+        log.info(
+            "manifest read",
+            action="ingest",
+            package=str(self._package.pk),
+            rows=screening.rows_read,
+            good=screening.good,
+            shards=self._shards,
+        )
+
+    def _record(self, action: str, **detail: Any) -> None:
+        package, now = self._package, self._clock()
+        record(action=action, subject=package.number, department=package.department, now=now, **detail)
+        if action == "package.read":
+            timeline.record(package=package, code="read", now=now, rows=detail["rows"], good=detail["good"])
+
+
+def _output_tokens(task: Task, tokenizer: Tokenizer) -> int:
+    """Tokens that one item is expected to produce at most."""
+    if task.kind == Kind.TAGGING:
+        return longest_label(tokenizer, task.labels)
+    return task.max_output_tokens
+
+
+def _all_columns(package: Package, screening: Screening) -> list[str]:
+    """The columns of the upload and those that later rows brought, if all of them can be columns."""
+    try:
+        return list(checked_columns(list(screening.columns)))
+    except UnableToRead:
+        return list(package.reading["columns"])

@@ -1,0 +1,102 @@
+"""From manifest rows to items that can run: rendered, counted, and the rest set aside with a reason."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from portal.packages.manifest import BadRow, Row
+from portal.packages.prompts import messages
+from portal.packages.seen import SeenIds
+from portal.packages.task import Task
+from scheduler.records import SetAsideRow, ShardItem
+from scheduler.tokenizers import Tokenizer
+
+GROUP = 256
+"""Rows whose tokens are counted in one call."""
+
+
+@dataclass
+class Screening:
+    """One pass over a manifest. ``set_aside`` is told every row that cannot run; the sums grow as it goes."""
+
+    task: Task
+    tokenizer: Tokenizer
+    set_aside: Callable[[SetAsideRow], None]
+    rows_read: int = 0
+    good: int = 0
+    input_tokens: int = 0
+    by_code: Counter[str] = field(default_factory=Counter)
+    columns: dict[str, None] = field(default_factory=dict)
+    """Columns in the order found: those of the upload's first rows, and what JSON Lines brought later."""
+
+    def __post_init__(self) -> None:
+        assert self.task.model is not None
+        self._limit = self.task.model.context_tokens - self.task.max_output_tokens
+        self._seen = SeenIds()
+        self._waiting: list[SetAsideRow] = []
+
+    def items(self, rows: Iterable[Row | BadRow]) -> Iterator[ShardItem]:
+        """The items of ``rows`` that can run, in their order."""
+        source = iter(rows)
+        while group := list(islice(source, GROUP)):
+            items = self._counted(self._unique(self._whole(group)))
+            self.rows_read += len(group)
+            self._tell()
+            yield from items
+
+    def _whole(self, group: list[Row | BadRow]) -> list[Row]:
+        """Rows in which nothing is missing."""
+        whole = []
+        for row in group:
+            if isinstance(row, BadRow):
+                self._aside(row.number, row.code, row.detail, row.values)
+            elif blank := self._blank_column(row):
+                self._aside(row.number, "missing_field", {"column": blank}, row.values)
+            else:
+                if len(row.values) > len(self.columns):
+                    self.columns.update(dict.fromkeys(row.values))
+                whole.append(row)
+        return whole
+
+    def _blank_column(self, row: Row) -> str | None:
+        id_column = self.task.id_column
+        if id_column and not row.values[id_column].strip():
+            return id_column
+        return self.task.system.first_blank(row.values) or self.task.user.first_blank(row.values)
+
+    def _unique(self, rows: list[Row]) -> list[tuple[Row, str]]:
+        """Rows with their ids; those whose id was used before are set aside."""
+        if not self.task.id_column:
+            return [(row, str(row.number)) for row in rows]
+        ids = [row.values[self.task.id_column].strip() for row in rows]
+        unique = []
+        for row, id_, first in zip(rows, ids, self._seen.add(ids, [row.number for row in rows]), strict=True):
+            if first:
+                self._aside(row.number, "duplicate_id", {"id": id_[:200], "first_row": first}, row.values)
+            else:
+                unique.append((row, id_))
+        return unique
+
+    def _counted(self, rows: list[tuple[Row, str]]) -> list[ShardItem]:
+        chats = [messages(self.task.system, self.task.user, row.values) for row, _ in rows]
+        items = []
+        for (row, id_), chat, tokens in zip(rows, chats, self.tokenizer.count_chats(chats), strict=True):
+            if tokens > self._limit:
+                self._aside(row.number, "too_long", {"tokens": tokens, "limit": self._limit}, row.values)
+            else:
+                items.append(ShardItem(row=row.number, id=id_, request=chat, tokens=tokens))
+        self.good += len(items)
+        self.input_tokens += sum(item.tokens for item in items)
+        return items
+
+    def _aside(self, row: int, code: str, detail: dict[str, Any], values: dict[str, str]) -> None:
+        self.by_code[code] += 1
+        self._waiting.append(SetAsideRow(row=row, code=code, detail=detail, columns=values))
+
+    def _tell(self) -> None:
+        """Hand over the group's rows set aside, in row order whatever check they failed."""
+        for row in sorted(self._waiting, key=lambda aside: aside.row):
+            self.set_aside(row)
+        self._waiting.clear()
