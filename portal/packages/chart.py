@@ -16,6 +16,7 @@ LEVEL_STEPS = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2
 MOST_LEVELS = 4
 LABEL_WIDTH = 84
 DAY_WIDTH = 60
+DEADLINE_WIDTH = 140
 SLIVER_WIDTH = 6
 
 
@@ -137,6 +138,7 @@ class Stretch:
 def draw(tide: Tide, frame: Frame, *, zone: tzinfo) -> Chart:
     """``tide`` drawn into ``frame``, with hours and days of ``zone``."""
     scale = _Scale(tide, frame)
+    deadline_x = _inside(tide.deadline_at, scale)
     hours = list(_hours(scale, zone))
     yours_top = [p + y for p, y in zip(tide.promised, tide.yours, strict=True)]
     return Chart(
@@ -153,8 +155,8 @@ def draw(tide: Tide, frame: Frame, *, zone: tzinfo) -> Chart:
         yours=" ".join(_block(scale, run, tide.promised, yours_top) for run in _runs(tide.yours)),
         label=_label(tide, scale, yours_top),
         hatch_width=_hatch(tide, scale),
-        deadline_x=_n(scale.x(tide.deadline_at)) if _is_inside(tide.deadline_at, scale) else "",
-        deadline_flips=tide.deadline_at is not None and scale.x(tide.deadline_at) > frame.right - 130,
+        deadline_x=_n(deadline_x) if deadline_x is not None else "",
+        deadline_flips=deadline_x is not None and deadline_x > frame.right - DEADLINE_WIDTH,
         deadline_at=tide.deadline_at,
     )
 
@@ -196,8 +198,8 @@ def _ms(at: datetime) -> int:
     return round(at.timestamp() * 1000)
 
 
-def _is_inside(at: datetime | None, scale: _Scale) -> bool:
-    return at is not None and scale.start_at <= at <= scale.end_at
+def _inside(at: datetime | None, scale: _Scale) -> float | None:
+    return scale.x(at) if at is not None and scale.start_at <= at <= scale.end_at else None
 
 
 def _level_step(most: float) -> float:

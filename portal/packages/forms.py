@@ -1,6 +1,7 @@
 """Forms of the package pages: the task and the wished promise. What they mean is checked by the services."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -45,15 +46,17 @@ class TaskForm(forms.Form):
         help_text=_("Said to the model before every row. May be empty."),
     )
     id_column = forms.ChoiceField(
-        label=_("Id column"), required=False, help_text=_("Its values name the rows in the results and must not repeat.")
+        label=_("Id column"),
+        required=False,
+        help_text=_("Its values name the rows in the results and must not repeat."),
     )
     max_output_tokens = forms.IntegerField(label=_("Longest answer (tokens)"), min_value=1)
     temperature = forms.FloatField(
         label=_("Temperature"), min_value=0, max_value=2, widget=forms.NumberInput(attrs={"step": "0.1"})
     )
 
-    def __init__(self, *args: Any, package: Package, **kwargs: Any) -> None:
-        super().__init__(*args, initial=_initial(package), **kwargs)
+    def __init__(self, data: Mapping[str, Any] | None = None, *, package: Package) -> None:
+        super().__init__(data, initial=_initial(package))
         columns = package.reading.get("columns", [])
         self.fields["id_column"].choices = [("", _("Row number")), *((name, name) for name in columns)]  # type: ignore[attr-defined]
         self.fields["model"].queryset = LanguageModel.objects.filter(is_enabled=True)  # type: ignore[attr-defined]

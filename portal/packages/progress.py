@@ -2,18 +2,19 @@
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
+from django.utils.translation import gettext as _
 
-from portal.packages.models import Package, Shard
+from portal.packages.models import SHARD_STATE_LABELS, Package, Shard
 from scheduler.domain.lifecycle import Cause, PackageState, ShardState
 
 MOST_CELLS = 400
 PARKED = frozenset({Cause.PREEMPTION, Cause.OPERATOR_PAUSE})
-_LOOKS = {ShardState.RUNNING: "r", ShardState.DEAD: "x", ShardState.CANCELLED: "c"}
+_LOOKS: dict[str, str] = {ShardState.RUNNING: "r", ShardState.DEAD: "x", ShardState.CANCELLED: "c"}
 _READ = frozenset(set(PackageState) - {PackageState.DRAFT, PackageState.VALIDATING, PackageState.INVALID})
 
 
@@ -102,6 +103,11 @@ class Cell:
     def finished(self) -> int:
         return self.succeeded + self.quarantined + self.failed
 
+    @property
+    def state_label(self) -> str:
+        """The state in words; a parked shard says so."""
+        return _("parked") if self.look == "p" else str(SHARD_STATE_LABELS[ShardState(self.state)])
+
 
 def progress_of(package: Package) -> Progress:
     """The progress of one package, in one query."""
@@ -113,7 +119,7 @@ def progress_of_all(packages: Iterable[Package]) -> dict[uuid.UUID, Progress]:
     found = {package.pk: package for package in packages}
     # The packages were found through their department; their shards are theirs.
     shards = Shard.objects.across_departments().filter(package_id__in=found)
-    rows: dict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
+    rows: dict[uuid.UUID, list[Mapping[str, Any]]] = defaultdict(list)
     for row in _sums(shards):
         rows[row["package_id"]].append(row)
     return {key: _progress(package, rows[key]) for key, package in found.items()}
@@ -127,7 +133,7 @@ def cells_of(package: Package, *, at_most: int = MOST_CELLS) -> list[Cell]:
     return [_cell(rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
-def _sums(shards: QuerySet[Shard]) -> Iterable[dict[str, Any]]:
+def _sums(shards: QuerySet[Shard]) -> Iterable[Mapping[str, Any]]:
     return (
         shards.order_by()
         .values("package_id", "state", "cause")
@@ -141,7 +147,7 @@ def _sums(shards: QuerySet[Shard]) -> Iterable[dict[str, Any]]:
     )
 
 
-def _progress(package: Package, rows: list[dict[str, Any]]) -> Progress:
+def _progress(package: Package, rows: list[Mapping[str, Any]]) -> Progress:
     aside = package.rows_set_aside
     if package.state not in _READ:
         return Progress()
@@ -153,7 +159,7 @@ def _progress(package: Package, rows: list[dict[str, Any]]) -> Progress:
     return replace(done, to_go=max(0, done.total - ended))
 
 
-def _add(so_far: Progress, row: dict[str, Any]) -> Progress:
+def _add(so_far: Progress, row: Mapping[str, Any]) -> Progress:
     state = row["state"]
     unfinished = row["rows"] - row["good"] - row["aside"] - row["lost"]
     is_parked = state == ShardState.WAITING and row["cause"] in PARKED
@@ -203,4 +209,3 @@ def _look(state: str, causes: set[str], *, quarantined: int) -> str:
 def is_over(package: Package) -> bool:
     """Nothing of this package will change any more."""
     return package.state in {PackageState.COMPLETED, PackageState.CANCELLED}
-

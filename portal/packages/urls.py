@@ -1,4 +1,24 @@
-from django.urls import URLPattern, URLResolver
+"""Addresses of a department's pages. One per step, so that reloading and going back work."""
+
+from django.urls import path
+
+from portal.packages.views import downloads, follow, home, prepare, promise
 
 app_name = "packages"
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("packages/new", prepare.new, name="new"),
+    path("packages/<uuid:ref>", follow.detail, name="detail"),
+    path("packages/<uuid:ref>/task", prepare.task, name="task"),
+    path("packages/<uuid:ref>/preview", prepare.preview, name="preview"),
+    path("packages/<uuid:ref>/reading", prepare.reading, name="reading"),
+    path("packages/<uuid:ref>/reading/stop", prepare.stop, name="stop-reading"),
+    path("packages/<uuid:ref>/discard", prepare.discard, name="discard"),
+    path("packages/<uuid:ref>/promise", promise.promise, name="promise"),
+    path("packages/<uuid:ref>/confirm", promise.confirm, name="confirm"),
+    path("packages/<uuid:ref>/live", follow.live, name="live"),
+    path("packages/<uuid:ref>/pause", follow.pause, name="pause"),
+    path("packages/<uuid:ref>/resume", follow.resume, name="resume"),
+    path("packages/<uuid:ref>/cancel", follow.cancel, name="cancel"),
+    path("packages/<uuid:ref>/download/<str:what>", downloads.download, name="download"),
+]

@@ -1,0 +1,238 @@
+"""What the package pages read: the home page's rows and headline, and one package in full."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db.models import QuerySet, Sum
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from portal.billing.domain import round_money
+from portal.billing.models import LedgerEntry
+from portal.capacity.models import Pool, Quote
+from portal.capacity.queries import slack_of
+from portal.capacity.tide import Tide, tide
+from portal.departments.models import Department
+from portal.packages import reasons
+from portal.packages.models import Package
+from portal.packages.outlook import Margin, expected_finishes, margin_of
+from portal.packages.progress import Progress, progress_of_all
+from scheduler.domain.lifecycle import PROMISED, PackageState
+
+GOING = frozenset({PackageState.VALIDATING, PackageState.FINALISING, PackageState.CANCELLING}) | PROMISED
+NEEDS_SOMEBODY = frozenset({PackageState.DRAFT, PackageState.INVALID, PackageState.QUOTED, PackageState.REFUSED})
+FILTERS = {"all": None, "going": GOING, "waiting": NEEDS_SOMEBODY}
+TONES = {
+    PackageState.RUNNING: "good",
+    PackageState.COMPLETED: "good",
+    PackageState.ADMITTED: "tide",
+    PackageState.FINALISING: "tide",
+    PackageState.VALIDATING: "tide",
+    PackageState.PAUSED: "warn",
+    PackageState.CANCELLING: "warn",
+    PackageState.INVALID: "warn",
+    PackageState.REFUSED: "warn",
+}
+_HOURS_AHEAD = 48
+
+
+@dataclass(frozen=True)
+class Line:
+    """A package in the list."""
+
+    package: Package
+    progress: Progress
+    margin: Margin | None
+    cost: Decimal | None
+    is_final_cost: bool
+    tone: str
+    step: str
+
+
+@dataclass(frozen=True)
+class Opening:
+    """When capacity is next to be had, and how much: ``gpu_hours`` free from ``start_at`` until ``end_at``."""
+
+    start_at: datetime
+    end_at: datetime
+    gpu_hours: float
+    is_now: bool
+
+
+@dataclass(frozen=True)
+class Example:
+    """A package like the last one: how early it could be promised if it were handed over now."""
+
+    name: str
+    rows: int
+    earliest_at: datetime
+
+
+@dataclass(frozen=True)
+class Spending:
+    """This month: ``used`` is on the ledger, ``open_at_most`` what promised packages may still cost."""
+
+    used: Decimal
+    open_at_most: Decimal
+    currency: str
+
+    @property
+    def used_percent(self) -> float:
+        total = self.used + self.open_at_most
+        return round(float(self.used / total * 100), 2) if total else 0.0
+
+    @property
+    def open_percent(self) -> float:
+        return round(100 - self.used_percent, 2) if self.open_at_most else 0.0
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Rows in quarantine for one reason."""
+
+    code: str
+    label: str
+    rows: int
+
+
+def packages_of(department: Department, show: str = "all") -> QuerySet[Package]:
+    """A department's packages, the newest first; ``show`` is a key of ``FILTERS``."""
+    found = Package.objects.for_department(department).select_related("created_by", "accepted_quote", "department")
+    states = FILTERS.get(show)
+    return found if states is None else found.filter(state__in=states)
+
+
+def counts_of(department: Department) -> dict[str, int]:
+    """How many packages are going, and how many wait for somebody."""
+    found = Package.objects.for_department(department)
+    return {key: found.filter(state__in=states).count() for key, states in FILTERS.items() if states is not None}
+
+
+def lines_of(packages: Sequence[Package], *, now: datetime) -> list[Line]:
+    """The list's rows; a handful of queries however many packages."""
+    progress = progress_of_all(packages)
+    finishes = expected_finishes(packages, now=now)
+    charged = charged_for([package.pk for package in packages])
+    return [_line(package, progress[package.pk], finishes, charged, now=now) for package in packages]
+
+
+def charged_for(refs: Sequence[uuid.UUID]) -> dict[uuid.UUID, Decimal]:
+    """What the ledger holds for each package, to the cent. The ids must come from a scoped query."""
+    rows = LedgerEntry.objects.across_departments().filter(package_ref__in=refs).order_by()
+    sums = rows.values_list("package_ref").annotate(total=Sum("amount"))
+    return {ref: round_money(total) for ref, total in sums}
+
+
+def opening(*, now: datetime) -> Opening | None:
+    """The next stretch of a window with room in it, over all open pools; ``None`` when none is near."""
+    found = [one for pool in _open_pools() if (one := _opening_of(pool, now=now))]
+    return min(found, key=lambda one: (one.start_at, -one.gpu_hours)) if found else None
+
+
+def example(department: Department, *, now: datetime) -> Example | None:
+    """The department's latest accepted package, as if it were handed over again now."""
+    last = packages_of(department).filter(accepted_quote__isnull=False).first()
+    if last is None or last.accepted_quote is None:
+        return None
+    quote = last.accepted_quote
+    pool = _open_pools().filter(pk=quote.pool_id).first()
+    earliest = slack_of(pool, now=now).earliest_deadline(quote.work_at_most_s) if pool else None
+    return Example(last.name, last.rows_total, earliest) if earliest else None
+
+
+def spending(department: Department, *, now: datetime) -> Spending:
+    """What the department has used this month (in its own zone) and what is still open."""
+    month = timezone.localtime(now, department.zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    entries = LedgerEntry.objects.for_department(department)
+    used = entries.filter(settled_at__gte=month).aggregate(total=Coalesce(Sum("amount"), Decimal(0)))["total"]
+    promised = list(packages_of(department).filter(state__in=PROMISED, accepted_quote__isnull=False))
+    charged = charged_for([package.pk for package in promised])
+    open_at_most = sum((_still_open(package, charged) for package in promised), Decimal(0))
+    return Spending(round_money(used), open_at_most, settings.CURRENCY)
+
+
+def latest_quote(package: Package) -> Quote | None:
+    """The last offer made for the package as it is now."""
+    quotes = Quote.objects.for_department(package.department).filter(package_ref=package.pk)
+    return quotes.filter(created_at__gte=package.touched_at).select_related("pool").first()
+
+
+def tide_for(package: Package, *, quote: Quote, now: datetime) -> Tide:
+    """The tide of the quote's pool with the package in it, long enough to show the deadline."""
+    reach = quote.deadline_at - now + timedelta(hours=6)
+    hours = max(72, min(14 * 24, int(reach / timedelta(hours=1)) + 1))
+    return tide(
+        pool=quote.pool,
+        now=now,
+        hours=hours,
+        package_ref=package.pk,
+        work_s=quote.work_at_most_s,
+        deadline_at=quote.deadline_at,
+        zone=package.department.zone,
+    )
+
+
+def reasons_of(package: Package, progress: Progress) -> list[Reason]:
+    """Quarantined rows by reason, the most frequent first; those found while running are one line until the report."""
+    found = [Reason(code, reasons.label(code), int(rows)) for code, rows in package.set_aside_by_code.items()]
+    later = progress.quarantined - progress.set_aside
+    if later > 0:
+        found.append(Reason("output_invalid", reasons.label("output_invalid"), later))
+    return sorted(found, key=lambda reason: -reason.rows)
+
+
+def step_of(package: Package) -> str:
+    """The name of the page on which this package goes on."""
+    return {
+        PackageState.DRAFT: "packages:task",
+        PackageState.INVALID: "packages:task",
+        PackageState.VALIDATING: "packages:reading",
+        PackageState.QUOTED: "packages:promise",
+        PackageState.REFUSED: "packages:promise",
+    }.get(PackageState(package.state), "packages:detail")
+
+
+def _line(
+    package: Package,
+    progress: Progress,
+    finishes: dict[uuid.UUID, datetime],
+    charged: dict[uuid.UUID, Decimal],
+    *,
+    now: datetime,
+) -> Line:
+    is_over = package.state in {PackageState.COMPLETED, PackageState.CANCELLED}
+    quote = package.accepted_quote
+    return Line(
+        package=package,
+        progress=progress,
+        margin=margin_of(package, expected_at=finishes.get(package.pk), now=now),
+        cost=charged.get(package.pk, Decimal(0)) if is_over else (quote.price_at_most if quote else None),
+        is_final_cost=is_over,
+        tone="warn" if package.late_by else TONES.get(PackageState(package.state), ""),
+        step=step_of(package),
+    )
+
+
+def _still_open(package: Package, charged: dict[uuid.UUID, Decimal]) -> Decimal:
+    assert package.accepted_quote is not None
+    return max(Decimal(0), package.accepted_quote.price_at_most - charged.get(package.pk, Decimal(0)))
+
+
+def _open_pools() -> QuerySet[Pool]:
+    return Pool.objects.filter(is_open=True, model__is_enabled=True).prefetch_related("windows")
+
+
+def _opening_of(pool: Pool, *, now: datetime) -> Opening | None:
+    seen = tide(pool=pool, now=now, hours=_HOURS_AHEAD)
+    for window in seen.windows:
+        first = int((window.start_at - seen.start_at) / seen.step)
+        last = -int((seen.start_at - window.end_at) / seen.step)
+        free = sum(seen.capacity[i] - seen.promised[i] for i in range(first, min(last, len(seen.capacity))))
+        hours = free * (seen.step / timedelta(hours=1))
+        if hours > 0.05:
+            return Opening(window.start_at, window.end_at, hours, is_now=window.start_at <= now)
+    return None

@@ -1,0 +1,162 @@
+"""The first steps of a package: its file, its task, and the reading of the manifest."""
+
+import uuid
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from portal.departments.access import department_of, owned
+from portal.departments.models import Role
+from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
+from portal.departments.refusals import Refusal
+from portal.packages import reasons, services
+from portal.packages.forms import TaskForm
+from portal.packages.manifest import UnableToRead
+from portal.packages.models import Package
+from portal.packages.queries import step_of
+from portal.packages.uploads import create_draft, discard_draft, first_rows
+from scheduler.domain.lifecycle import EDITABLE, PackageState
+
+HTMX_STOP_POLLING = 286
+FIRST_ROWS = 3
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@open_to(Role.STAFF)
+def new(request: HttpRequest) -> HttpResponse:
+    """Step 1: hand over a file. A script gets JSON, so that it can show the bytes going up."""
+    if request.method != "POST":
+        return render(request, "packages/new.html", {"nav": "packages"})
+    wants_json = request.headers.get("Accept") == "application/json"
+    try:
+        package = _draft(request)
+    except Refusal as refusal:
+        if wants_json:
+            raise
+        context = {"nav": "packages", "refusal": refusal}
+        return render(request, "packages/new.html", context, status=refusal.status)
+    address = reverse("packages:task", args=[package.pk])
+    return JsonResponse({"address": address}, status=201) if wants_json else redirect(address)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@open_to(Role.STAFF)
+def task(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
+    """Step 2: the columns and what is asked of the model. Continuing saves the task and starts the reading."""
+    package = owned(Package, ref, department=department_of(signed_in(request)))
+    if package.state not in EDITABLE:
+        return redirect(step_of(package), package.pk)
+    if request.method != "POST":
+        return _task_page(request, package, TaskForm(package=package))
+    form = TaskForm(request.POST, package=package)
+    if form.is_valid() and _goes_on(request, package, form):
+        return redirect("packages:reading", package.pk)
+    return _task_page(request, package, form, status=200 if "look" in request.POST and form.is_valid() else 422)
+
+
+@require_POST
+@open_to(Role.STAFF)
+def preview(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
+    """What the first rows would become, for the task as typed so far."""
+    package = owned(Package, ref, department=department_of(signed_in(request)))
+    form = TaskForm(request.POST, package=package)
+    form.is_valid()
+    return render(request, "packages/fragments/preview.html", {"preview": _preview(package, form)})
+
+
+@require_safe
+@open_to(*DEPARTMENT_ROLES)
+def reading(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
+    """How far the manifest has been read; goes on by itself to the promise, or back to the task."""
+    package = owned(Package, ref, department=department_of(signed_in(request)))
+    is_done = package.state != PackageState.VALIDATING
+    if is_done and request.headers.get("HX-Request"):
+        return HttpResponse(status=HTMX_STOP_POLLING, headers={"HX-Redirect": reverse(step_of(package), args=[ref])})
+    if is_done:
+        return redirect(step_of(package), package.pk)
+    fragment = request.headers.get("HX-Request")
+    template = "packages/fragments/reading.html" if fragment else "packages/reading.html"
+    return render(request, template, {"nav": "packages", "package": package})
+
+
+@require_POST
+@open_to(Role.STAFF)
+def stop(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
+    """Stop reading and go back to the task."""
+    person = signed_in(request)
+    package = owned(Package, ref, department=department_of(person))
+    services.stop_reading(package=package, by=person, now=timezone.now())
+    return redirect("packages:task", package.pk)
+
+
+@require_POST
+@open_to(Role.STAFF)
+def discard(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
+    """Delete a package for which nothing was promised."""
+    person = signed_in(request)
+    discard_draft(package=owned(Package, ref, department=department_of(person)), by=person, now=timezone.now())
+    return redirect("packages:home")
+
+
+def _draft(request: HttpRequest) -> Package:
+    person = signed_in(request)
+    upload = request.FILES.get("file")
+    if not isinstance(upload, UploadedFile):
+        raise Refusal(_("Choose a file first."), code="no_file", field="file")
+    return create_draft(
+        by=person,
+        department=department_of(person),
+        filename=upload.name or "manifest",
+        chunks=upload.chunks(),
+        name=request.POST.get("name") or None,
+        now=timezone.now(),
+    )
+
+
+def _goes_on(request: HttpRequest, package: Package, form: TaskForm) -> bool:
+    """Save the task and start reading, unless only a look was asked for; refusals go beside their fields."""
+    if "look" in request.POST:
+        return False
+    person, now = signed_in(request), timezone.now()
+    try:
+        services.save_task(package=package, by=person, now=now, **form.task())
+        services.start_reading(package=package, by=person, now=now)
+    except Refusal as refusal:
+        form.blame(refusal)
+        return False
+    return True
+
+
+def _task_page(request: HttpRequest, package: Package, form: TaskForm, status: int = 200) -> HttpResponse:
+    form_was_sent = form.is_bound
+    context = {
+        "nav": "packages",
+        "package": package,
+        "form": form,
+        "rows": _rows(package),
+        "columns": package.reading.get("columns", []),
+        "preview": _preview(package, form) if form_was_sent or package.user_template else None,
+        "refusal": None if form_was_sent else reasons.refusal_sentence(package.refusal),
+        "set_aside": [(reasons.label(code), rows) for code, rows in package.set_aside_by_code.items()],
+    }
+    return render(request, "packages/task.html", context, status=status)
+
+
+def _preview(package: Package, form: TaskForm) -> services.Preview:
+    fields = form.task() if form.is_bound else {}
+    return services.preview(package=package, fields=fields, department=package.department)
+
+
+def _rows(package: Package) -> list[tuple[int, list[str]]]:
+    """The first rows as (number, cells in column order); none when the file cannot be read any more."""
+    columns = package.reading.get("columns", [])
+    try:
+        rows = first_rows(package, FIRST_ROWS)
+    except UnableToRead:
+        return []
+    return [(row.number, [row.values.get(name, "") for name in columns]) for row in rows]
