@@ -5,14 +5,14 @@ from datetime import datetime
 
 from django.db.models import Count, F, Sum
 
-from portal.capacity.models import Pool
+from portal.capacity.models import Pool, Tier
 from portal.capacity.queries import share_of
 from portal.packages import dispatch
 from portal.packages.models import Package, Shard
 from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.domain.ordering import Runnable
 from scheduler.plan import HeldShard, PoolNow
-from scheduler.wire import Lane, shard_name
+from scheduler.wire import shard_name
 
 
 def pools_now(now: datetime) -> list[PoolNow]:
@@ -44,10 +44,13 @@ def _runnable(now: datetime) -> dict[int, list[Runnable]]:
     for package in Package.objects.across_departments().filter(pk__in=waiting):
         assert package.pool_id is not None, "an admitted package has a pool"
         assert package.deadline_at is not None, "an admitted package has a deadline"
-        lane: Lane = "express" if package.tier == "express" else "standard"
         found[package.pool_id].append(
             Runnable(
-                package.pk, lane, package.deadline_at, package.admitted_at or package.created_at, waiting[package.pk]
+                package=package.pk,
+                is_express=package.tier == Tier.EXPRESS,
+                deadline_at=package.deadline_at,
+                admitted_at=package.admitted_at or package.created_at,
+                shards=waiting[package.pk],
             )
         )
     return found

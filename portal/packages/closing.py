@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models import Exists, F, Max, OuterRef, QuerySet, Sum
 
 from portal.audit.services import record as audit
 from portal.billing.services import charge_shard
@@ -20,7 +20,6 @@ from scheduler.records import ItemResult, merged
 from scheduler.wire import Counts, Parked, Progressed, Settled, Usage
 
 log = structlog.get_logger()
-ENQUEUE_AGAIN_AFTER = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ def _close(shard: Shard, to: ShardState, tally: Tally, *, cause: str, now: datet
 def finish_ready(*, now: datetime) -> list[UUID]:
     """Send every package whose shards are all final to be finalised. Returns their ids."""
     finished = [package.pk for package in _without_open_shards(PROMISED) if _finalise(package, now)]
-    for package in _stopped(now):
+    for package in _stopped():
         if _touch(package, now):
             finished.append(package.pk)
     return finished
@@ -152,11 +151,10 @@ def _finalise(package: Package, now: datetime) -> bool:
     return True
 
 
-def _stopped(now: datetime) -> QuerySet[Package]:
-    """Cancelling packages that have come to rest since they were last enqueued, or were enqueued long ago."""
-    last = Max("shards__settled_at")
-    is_due = Q(touched_at__lt=F("last_settled_at")) | Q(touched_at__lte=now - ENQUEUE_AGAIN_AFTER)
-    return _without_open_shards({PackageState.CANCELLING}).annotate(last_settled_at=last).filter(is_due)
+def _stopped() -> QuerySet[Package]:
+    """Cancelling packages that have come to rest since they were last touched; the sweep sees to older ones."""
+    stopped = _without_open_shards({PackageState.CANCELLING}).annotate(rested_at=Max("shards__settled_at"))
+    return stopped.filter(touched_at__lt=F("rested_at"))
 
 
 def _touch(package: Package, now: datetime) -> bool:
@@ -173,8 +171,8 @@ def _touch(package: Package, now: datetime) -> bool:
 def _enqueue_after_commit(package: Package) -> None:
     from portal.packages.tasks import finalise  # tasks call services: the way back is taken at run time only
 
-    # A broker that is away is logged; the sweep finds what stays in finalising.
-    transaction.on_commit(lambda: finalise.delay(str(package.pk)), robust=True)
+    # A broker that is away is logged; the sweep finds what stays as it is.
+    transaction.on_commit(lambda: finalise.apply_async((str(package.pk),), retry=False), robust=True)
 
 
 def _without_open_shards(states: Iterable[PackageState]) -> QuerySet[Package]:

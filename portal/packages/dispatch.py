@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from portal.capacity.models import Tier
 from portal.packages import closing, timeline
 from portal.packages.models import Package, Shard
 from scheduler.domain import leases
@@ -70,7 +71,7 @@ def _assignment(shard: Shard, now: datetime) -> Assignment:
         shard=shard.no,
         epoch=shard.epoch,
         attempt=shard.attempts + 1,
-        lane="express" if package.tier == "express" else "standard",
+        lane="express" if package.tier == Tier.EXPRESS else "standard",
         shard_key=shard.key,
         parts_prefix=closing.parts_prefix(package, shard.no),
         model=package.model.name,

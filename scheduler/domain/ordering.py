@@ -7,8 +7,6 @@ from math import floor
 from typing import TypeVar
 from uuid import UUID
 
-from scheduler.wire import Lane
-
 QUEUED_PER_WORKER = 1
 
 
@@ -17,7 +15,7 @@ class Runnable:
     """A package with shards that wait. ``shards`` says how many may go now."""
 
     package: UUID
-    lane: Lane
+    is_express: bool
     deadline_at: datetime
     admitted_at: datetime
     shards: int
@@ -28,7 +26,7 @@ Ordered = TypeVar("Ordered", bound=Runnable)
 
 def order(packages: Iterable[Ordered]) -> list[Ordered]:
     """Express first, then the earliest deadline; equals by admission. A total order."""
-    return sorted(packages, key=lambda p: (p.lane != "express", p.deadline_at, p.admitted_at, p.package))
+    return sorted(packages, key=lambda p: (not p.is_express, p.deadline_at, p.admitted_at, p.package))
 
 
 def share_out(packages: Iterable[Runnable], room: int) -> list[tuple[UUID, int]]:
