@@ -23,9 +23,10 @@ class PreferencesMiddleware:
         if not request.user.is_authenticated:
             return self._next(request)
         zone = request.user.department.zone if request.user.department else None
-        with translation.override(request.user.language), timezone.override(zone):
+        language = request.user.language  # asked before: signing out replaces the user
+        with translation.override(language), timezone.override(zone):
             response = self._next(request)
-        response.headers.setdefault("Content-Language", request.user.language)
+        response.headers.setdefault("Content-Language", language)
         return response
 
 
