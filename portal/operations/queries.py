@@ -1,0 +1,122 @@
+"""What operators see across departments: pools, workers, packages under way, dead letters, the audit trail."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet, Sum
+
+from portal.audit.models import AuditRecord
+from portal.capacity.models import Pool
+from portal.capacity.queries import share_of, slack_of
+from portal.packages.models import Package, Shard
+from portal.packages.queries import Line, lines_of
+from scheduler.board import Board, UnableToReachBoard
+from scheduler.domain.lifecycle import PackageState, ShardState
+from scheduler.wire import Heartbeat
+
+UNDER_WAY = (
+    PackageState.ADMITTED,
+    PackageState.RUNNING,
+    PackageState.PAUSED,
+    PackageState.FINALISING,
+    PackageState.CANCELLING,
+)
+MOST_PACKAGES = 100
+_board = Board(settings.REDIS_URL)
+
+
+@dataclass(frozen=True)
+class PoolLine:
+    """A pool now. ``backlog_h`` and ``slack_h`` are GPU-hours; a negative slack means a promise will be broken."""
+
+    pool: Pool
+    workers: int
+    in_flight: int
+    tokens_per_s: float
+    share: float
+    waiting: int
+    running: int
+    backlog_h: float
+    slack_h: float
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The live board. ``workers`` is ``None`` when Redis does not answer: then nobody knows."""
+
+    workers: list[Heartbeat] | None
+    pools: list[PoolLine]
+    packages: list[Line]
+    dead: int
+
+    @property
+    def at_risk(self) -> int:
+        """Packages that are expected to be late."""
+        return sum(1 for line in self.packages if line.margin and line.margin.is_late)
+
+    @property
+    def backlog_h(self) -> float:
+        return sum(line.backlog_h for line in self.pools)
+
+    @property
+    def tokens_per_s(self) -> float:
+        return sum(line.tokens_per_s for line in self.pools)
+
+
+def overview(*, now: datetime) -> Overview:
+    """Everything on the board at this instant."""
+    workers = _workers()
+    going = Package.objects.across_departments().filter(state__in=UNDER_WAY)
+    packages = going.select_related("department", "created_by", "accepted_quote").order_by("deadline_at")
+    return Overview(
+        workers=workers,
+        pools=[_pool_line(pool, workers or [], now) for pool in Pool.objects.select_related("model")],
+        packages=lines_of(list(packages[:MOST_PACKAGES]), now=now),
+        dead=dead_shards().count(),
+    )
+
+
+def _workers() -> list[Heartbeat] | None:
+    try:
+        return _board.workers()
+    except UnableToReachBoard:
+        return None
+
+
+def _pool_line(pool: Pool, workers: Sequence[Heartbeat], now: datetime) -> PoolLine:
+    mine = [worker for worker in workers if worker.pool == pool.name]
+    shards = Shard.objects.across_departments().filter(package__pool=pool, package__state__in=UNDER_WAY)
+    sums = shards.aggregate(
+        waiting=Count("id", filter=Q(state=ShardState.WAITING)),
+        running=Count("id", filter=Q(state__in=[ShardState.ASSIGNED, ShardState.RUNNING])),
+        work=Sum("work_s", filter=Q(state__in=[ShardState.WAITING, ShardState.ASSIGNED, ShardState.RUNNING])),
+    )
+    return PoolLine(
+        pool=pool,
+        workers=len(mine),
+        in_flight=sum(worker.in_flight for worker in mine),
+        tokens_per_s=sum(worker.tokens_per_s for worker in mine),
+        share=share_of(pool, now=now),
+        waiting=sums["waiting"],
+        running=sums["running"],
+        backlog_h=(sums["work"] or 0) / 3600,
+        slack_h=slack_of(pool, now=now).min_slack() / 3600,
+    )
+
+
+def dead_shards() -> QuerySet[Shard]:
+    """Shards that spent their attempts for our reasons, the latest first."""
+    dead = Shard.objects.across_departments().filter(state=ShardState.DEAD)
+    return dead.select_related("package__department", "package__model").order_by("-touched_at", "package", "no")
+
+
+def audit_records(*, action: str = "", who: str = "", department: str = "") -> QuerySet[AuditRecord]:
+    """The trail, the latest first; ``action`` and ``who`` match parts, ``department`` is a code."""
+    found = AuditRecord.objects.select_related("person", "department")
+    if action:
+        found = found.filter(Q(action__icontains=action) | Q(subject__icontains=action))
+    if who:
+        found = found.filter(Q(person__name__icontains=who) | Q(person__email__icontains=who))
+    return found.filter(department__code=department) if department else found
