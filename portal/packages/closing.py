@@ -78,17 +78,19 @@ def columns(news: Tally | Progressed) -> dict[str, object]:
 
 def settle(*, shard: Shard, tally: Tally, now: datetime) -> bool:
     """Every item of the shard has ended: keep the sums and charge them, once. False if it was not open any more."""
-    return _close(shard, ShardState.SETTLED, tally, cause="", now=now)
+    return _close(shard, ShardState.SETTLED, tally, now=now, cause="")
 
 
-def bury(*, shard: Shard, tally: Tally, cause: Cause, now: datetime) -> bool:
-    """The attempts are spent: what is finished is kept and charged, every other item failed."""
+def bury(*, shard: Shard, tally: Tally, attempts: int, cause: Cause, now: datetime) -> bool:
+    """All ``attempts`` are spent: what is finished is kept and charged, every other item failed."""
     lost = shard.items - tally.counts.succeeded - tally.counts.quarantined
     counts = Counts(tally.counts.succeeded, tally.counts.quarantined, lost)
     with transaction.atomic():
-        if not _close(shard, ShardState.DEAD, replace(tally, counts=counts), cause=cause, now=now):
+        if not _close(shard, ShardState.DEAD, replace(tally, counts=counts), now=now, cause=cause, attempts=attempts):
             return False
-        timeline.record(package=shard.package, code="shard_dead", now=now, shard=shard.no, items=lost)
+        timeline.record(
+            package=shard.package, code="shard_dead", now=now, shard=shard.no, items=lost, attempts=attempts
+        )
         audit(
             action="shard.dead",
             subject=shard.package_id,
@@ -102,7 +104,7 @@ def bury(*, shard: Shard, tally: Tally, cause: Cause, now: datetime) -> bool:
 
 def cancel(*, shard: Shard, tally: Tally, now: datetime) -> bool:
     """The package was cancelled: what is finished is kept and charged, the other items never run."""
-    return _close(shard, ShardState.CANCELLED, tally, cause=Cause.USER_CANCEL, now=now)
+    return _close(shard, ShardState.CANCELLED, tally, now=now, cause=Cause.USER_CANCEL)
 
 
 def cancel_untouched(*, package: Package, now: datetime) -> int:
@@ -116,11 +118,11 @@ def cancel_untouched(*, package: Package, now: datetime) -> int:
         return untouched.update(state=ShardState.CANCELLED, cause=Cause.USER_CANCEL, settled_at=now, touched_at=now)
 
 
-def _close(shard: Shard, to: ShardState, tally: Tally, *, cause: str, now: datetime) -> bool:
+def _close(shard: Shard, to: ShardState, tally: Tally, *, now: datetime, **facts: str | int) -> bool:
     with transaction.atomic():
         expected = _shards().filter(pk=shard.pk, state=shard.state, epoch=shard.epoch)
         rows = expected.update(
-            state=to, cause=cause, lease_until=None, not_before=None, settled_at=now, touched_at=now, **columns(tally)
+            state=to, lease_until=None, not_before=None, settled_at=now, touched_at=now, **facts, **columns(tally)
         )
         if rows != 1:
             return False

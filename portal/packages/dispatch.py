@@ -192,8 +192,8 @@ def _set_back(shard: Shard, cause: Cause, store: ObjectStore, now: datetime) -> 
     made_progress = any(part_order(key)[0] == shard.epoch for key in shard.parts)
     setback = leases.after_failure(attempts=shard.attempts, made_progress=made_progress, now=now)
     if setback.is_dead:
-        shard_tally = closing.salvage(shard, store=store)
-        return closing.bury(shard=shard, tally=shard_tally, cause=cause, now=now)
+        tally = closing.salvage(shard, store=store)
+        return closing.bury(shard=shard, tally=tally, attempts=setback.attempts, cause=cause, now=now)
     return _try_again(shard, cause, setback, now)
 
 
