@@ -89,8 +89,8 @@ def _signals_as_exit() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        for number, before in previous.items():
+            signal.signal(number, before)
 
 
 def prepare(environment: dict[str, str], *, demo: bool, echo: bool) -> list[PoolWorkers]:

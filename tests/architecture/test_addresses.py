@@ -88,6 +88,11 @@ ADDRESSES = {
     "capacity:add-window": Address(frozenset({ADMIN}), "post", "pool"),
     "capacity:window": Address(frozenset({ADMIN}), names="window"),
     "capacity:remove-window": Address(frozenset({ADMIN}), "post", "window"),
+    "prices:list": page(ADMIN),
+    "prices:new": page(ADMIN),
+    "operations:board": page(OPERATOR, ADMIN),
+    "operations:dead-letters": page(OPERATOR, ADMIN),
+    "operations:audit": page(OPERATOR, ADMIN),
 }
 OWNED_BY_A_DEPARTMENT = {"package", "key"}
 API_PREFIX = "api:native:"
