@@ -24,6 +24,7 @@ from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
 from portal.packages.manifest.reading import checked_columns
 from portal.packages.models import Kind, Package, Shard
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
+from portal.packages.results import set_aside_key
 from portal.packages.screening import Screening
 from portal.packages.store import objects
 from portal.packages.task import Task, task_of
@@ -92,7 +93,7 @@ class _Run:
     def read(self) -> None:
         self._forget_earlier_runs()
         tokenizer = self._tokenizer()
-        key = f"{self._package.prefix}/out/set_aside.jsonl.zst"
+        key = set_aside_key(self._package)
         with writing(self._store, key) as set_aside:
             columns = dict.fromkeys(self._package.reading["columns"])
             screening = Screening(self._task, tokenizer, set_aside, columns=columns)

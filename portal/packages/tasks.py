@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from celery import shared_task
-from django.utils import timezone
 
 
 @shared_task(name="packages.ingest")
@@ -19,4 +18,4 @@ def finalise(package_id: str) -> None:
     """Write the results of a package whose shards have all ended."""
     from portal.packages.finalise import finalise as write
 
-    write(package_id=UUID(package_id), now=timezone.now())
+    write(package_id=UUID(package_id))

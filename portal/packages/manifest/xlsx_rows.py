@@ -98,7 +98,7 @@ def _cells(stream: BinaryIO) -> Iterator[Iterator[tuple[int, list[str]]]]:
 
 def _refuse_too_large(stream: BinaryIO) -> None:
     with zipfile.ZipFile(stream) as archive:
-        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        sizes: dict[str, int] = {str(info.filename): info.file_size for info in archive.infolist()}
     if sizes.get("xl/sharedStrings.xml", 0) > MOST_STRINGS_BYTES or sum(sizes.values()) > MOST_UNPACKED_BYTES:
         raise UnableToRead("workbook_too_large")
 

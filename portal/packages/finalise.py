@@ -1,0 +1,158 @@
+"""Ending a package: its files in manifest order, checked against what was settled, then its last state.
+
+Safe to run twice: the same rows give the same files, and only one run makes the last move.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone, translation
+
+from portal.audit.services import record
+from portal.capacity.services import release_reservation
+from portal.packages import reasons, timeline
+from portal.packages.models import Package, Shard
+from portal.packages.report import report
+from portal.packages.results import Outcome, UnableToAddUp, rows_with_outcomes
+from portal.packages.sheets import Layout, Lines, csv_lines, json_lines
+from portal.packages.store import objects
+from scheduler.domain.lifecycle import SHARD_FINAL, ItemStatus, PackageState, ShardState
+from scheduler.objects import ObjectWriter
+
+ENDS = {PackageState.FINALISING: PackageState.COMPLETED, PackageState.CANCELLING: PackageState.CANCELLED}
+TOLD_EVERY = timedelta(seconds=10)
+log = structlog.get_logger()
+Clock = Callable[[], datetime]
+
+
+@dataclass
+class Tally:
+    """What the written files contain: rows by status, by reason, and by shard and status."""
+
+    by_status: Counter[str] = field(default_factory=Counter)
+    by_reason: Counter[tuple[str, str]] = field(default_factory=Counter)
+    by_shard: Counter[tuple[int, str]] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        self.by_status[outcome.status] += 1
+        if outcome.code and outcome.status != ItemStatus.SUCCEEDED:
+            self.by_reason[outcome.status, outcome.code] += 1
+        if outcome.shard is not None:
+            self.by_shard[outcome.shard, outcome.status] += 1
+
+
+def finalise(*, package_id: UUID, clock: Clock = timezone.now) -> None:
+    """Write the files of a package whose shards have all ended and make it ``completed`` or ``cancelled``.
+
+    Does nothing for a package in another state or with open shards. Raises :class:`UnableToAddUp` when results and
+    settled counts differ: the package then stays where it is, and the sweep comes back to it.
+    """
+    package = _ready(package_id)
+    if package is None:
+        log.info("not to be finalised", action="finalise.skip", package=str(package_id))
+        return
+    tally = _write_tables(package, clock)
+    _check(package, tally)
+    package.finished_at = clock()
+    end = ENDS[PackageState(package.state)]
+    objects().put(f"{package.prefix}/out/report.json", report(package, tally.by_status, tally.by_reason, state=end))
+    _close(package, end, tally)
+
+
+def _ready(package_id: UUID) -> Package | None:
+    package = (
+        Package.objects.across_departments()
+        .select_related("department", "model", "price_list", "created_by")
+        .filter(pk=package_id, state__in=ENDS)
+        .first()
+    )
+    if package is None or package.shards.exclude(state__in=SHARD_FINAL).exists():
+        return None
+    return package
+
+
+class _Files:
+    """The three tables, written together in one pass over the rows."""
+
+    def __init__(self, package: Package, stack: ExitStack) -> None:
+        self._layout = Layout.of(package)
+        self._package, self._stack = package, stack
+        self._results = self._open("results.csv", csv_lines(self._layout.results_heading()))
+        self._objects = self._open("results.jsonl", json_lines())
+        self._quarantine = self._open("quarantine.csv", csv_lines(self._layout.quarantine_heading()))
+
+    def _open(self, name: str, lines: Lines) -> tuple[ObjectWriter, Lines]:
+        writer = self._stack.enter_context(objects().open_write(f"{self._package.prefix}/out/{name}"))
+        writer.write(lines.start())
+        return writer, lines
+
+    def add(self, values: dict[str, str], outcome: Outcome) -> None:
+        self._put(self._results, self._layout.cells(values, outcome))
+        self._put(self._objects, self._layout.result(values, outcome))
+        if outcome.status == ItemStatus.QUARANTINED:
+            sentence = reasons.sentence(outcome.code or "", outcome.detail)
+            self._put(self._quarantine, self._layout.quarantine_cells(values, outcome, sentence))
+
+    @staticmethod
+    def _put(file: tuple[ObjectWriter, Lines], content: Any) -> None:
+        writer, lines = file
+        writer.write(lines.line(content))
+
+
+def _write_tables(package: Package, clock: Clock) -> Tally:
+    tally, told_at = Tally(), clock()
+    with translation.override(package.created_by.language), ExitStack() as stack:
+        files = _Files(package, stack)
+        for row, outcome in rows_with_outcomes(package, store=objects(), is_final=True):
+            files.add(row.values, outcome)
+            tally.add(outcome)
+            if row.number % 1000 == 0 and clock() - told_at >= TOLD_EVERY:
+                told_at = clock()
+                Package.objects.across_departments().filter(pk=package.pk, state=package.state).update(
+                    touched_at=told_at
+                )
+    return tally
+
+
+def _check(package: Package, tally: Tally) -> None:
+    """Every row has ended, and each shard's results are those that were settled and charged."""
+    if tally.by_status.total() != package.rows_total:
+        raise UnableToAddUp(f"{tally.by_status.total()} results for {package.rows_total} rows")
+    for shard in package.shards.all():
+        for status, settled in _settled(shard).items():
+            if tally.by_shard[shard.no, status] != settled:
+                found = tally.by_shard[shard.no, status]
+                raise UnableToAddUp(f"shard {shard.no}: {found} {status} in its parts, {settled} settled")
+
+
+def _settled(shard: Shard) -> dict[str, int]:
+    rest = shard.items - shard.succeeded - shard.quarantined - shard.failed
+    return {
+        ItemStatus.SUCCEEDED: shard.succeeded,
+        ItemStatus.QUARANTINED: shard.quarantined,
+        ItemStatus.FAILED: shard.failed,
+        ItemStatus.CANCELLED: rest if shard.state == ShardState.CANCELLED else 0,
+    }
+
+
+def _close(package: Package, end: PackageState, tally: Tally) -> None:
+    now = package.finished_at
+    assert now is not None
+    with transaction.atomic():
+        expected = Package.objects.across_departments().filter(pk=package.pk, state=package.state)
+        if expected.update(state=end, finished_at=now, touched_at=now, rows_read=F("rows_total")) != 1:
+            log.info("somebody else has ended it", action="finalise.lost", package=str(package.pk))
+            return
+        release_reservation(package_ref=package.pk, now=now)
+        counts = {str(status): tally.by_status[status] for status in ItemStatus}
+        timeline.record(package=package, code=end, now=now, **counts)
+        record(action=f"package.{end}", subject=package.number, department=package.department, now=now, rows=counts)
+    log.info("package ended", action="finalise", package=str(package.pk), state=end, **counts)

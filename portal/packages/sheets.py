@@ -1,0 +1,161 @@
+"""The lines of the files that people download: JSON Lines for programs, CSV that Excel opens rightly."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from portal.packages.manifest.reading import RAW
+from portal.packages.models import Kind, Package
+
+_NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?")
+_COMMAND_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_LINE_ENDS = (("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x85", "\\u0085"))
+"""Legal inside JSON text, but taken for ends of lines by many readers."""
+
+
+class Ended(Protocol):
+    """What a line says of how a row ended."""
+
+    @property
+    def row(self) -> int: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def output(self) -> Any: ...
+    @property
+    def code(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a package's downloads: its own, then ours under names that its own do not use."""
+
+    columns: tuple[str, ...]
+    status: str
+    output: str
+    reason: str
+    properties: Mapping[str, str]
+    """For extraction: top-level property → name of its CSV column."""
+
+    @classmethod
+    def of(cls, package: Package) -> "Layout":
+        """The layout of ``package``."""
+        columns = tuple(package.reading["columns"])
+        taken = set(columns)
+        status, output, reason = (
+            _free(name, taken) for name in ("slackwater_status", "slackwater_output", "slackwater_reason")
+        )
+        schema = package.json_schema or {} if package.kind == Kind.EXTRACTION else {}
+        properties = {name: _free(name, taken) for name in schema.get("properties", {})}
+        return cls(columns, status, output, reason, properties)
+
+    def result(self, values: Mapping[str, str], ended: Ended) -> dict[str, Any]:
+        """A line of results.jsonl: every key the row had, and how it ended."""
+        own = {name: values.get(name, "") for name in self.columns}
+        further = {name: value for name, value in values.items() if name not in own and name != RAW}
+        ours = {self.status: ended.status, self.output: ended.output, self.reason: ended.code}
+        return own | further | ours
+
+    def results_heading(self) -> list[str]:
+        """The heading of results.csv."""
+        return [*self.columns, self.status, self.output, *self.properties.values(), self.reason]
+
+    def cells(self, values: Mapping[str, str], ended: Ended) -> list[Any]:
+        """A line of results.csv, under :meth:`results_heading`."""
+        own = [values.get(name, "") for name in self.columns]
+        extracted = ended.output if isinstance(ended.output, dict) else {}
+        properties = [_cell(extracted.get(name)) for name in self.properties]
+        return [*own, ended.status, _cell(ended.output), *properties, ended.code or ""]
+
+    def quarantine_heading(self) -> list[str]:
+        """The heading of quarantine.csv: row number, code, sentence, the original columns, what fitted none."""
+        taken = set(self.columns)
+        return [
+            *(_free(name, taken) for name in ("slackwater_row", "slackwater_code", "slackwater_reason")),
+            *self.columns,
+            _free(RAW, taken),
+        ]
+
+    def quarantine_cells(self, values: Mapping[str, str], ended: Ended, sentence: str) -> list[Any]:
+        """A line of quarantine.csv, under :meth:`quarantine_heading`."""
+        own = (values.get(name, "") for name in self.columns)
+        return [ended.row, ended.code or "", sentence, *own, values.get(RAW, "")]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """``name``, or the first of ``name_2``, ``name_3`` … that is not taken; from now on it is."""
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    taken.add(free)
+    return free
+
+
+def _cell(value: Any) -> Any:
+    """A JSON value in one cell: text and numbers as they are, the rest as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def guarded(cell: Any) -> Any:
+    """``cell`` with an apostrophe in front if a spreadsheet would take its text for a formula; numbers as they are."""
+    if isinstance(cell, str) and cell.startswith(_COMMAND_STARTS) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+class Lines(Protocol):
+    """Turns what is to be in a file into its bytes, line by line."""
+
+    def start(self) -> bytes: ...
+
+    def line(self, content: Any, /) -> bytes: ...
+
+
+class _JsonLines:
+    def start(self) -> bytes:
+        return b""
+
+    def line(self, content: dict[str, Any], /) -> bytes:
+        text = msgspec.json.encode(content).decode()
+        for raw, escaped in _LINE_ENDS:
+            text = text.replace(raw, escaped)
+        return f"{text}\n".encode()
+
+
+class _CsvLines:
+    """RFC 4180 with a byte order mark, without which Excel does not take UTF-8 for what it is."""
+
+    def __init__(self, heading: Sequence[str]) -> None:
+        self._buffer = io.StringIO(newline="")
+        self._writer = csv.writer(self._buffer)
+        self._heading = heading
+
+    def start(self) -> bytes:
+        return b"\xef\xbb\xbf" + self.line(self._heading)
+
+    def line(self, content: Iterable[Any], /) -> bytes:
+        self._writer.writerow([guarded(cell) for cell in content])
+        text = self._buffer.getvalue()
+        self._buffer.seek(0)
+        self._buffer.truncate()
+        return text.encode()
+
+
+def json_lines() -> Lines:
+    """JSON Lines; ``line`` takes the object."""
+    return _JsonLines()
+
+
+def csv_lines(heading: Sequence[str]) -> Lines:
+    """CSV under ``heading``; ``line`` takes the cells."""
+    return _CsvLines(heading)
