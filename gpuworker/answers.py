@@ -1,0 +1,80 @@
+"""Whether an answer is what the package asked for: a label of its set, JSON of its schema, or any text."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+from jsonschema import validators
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.protocols import Validator
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from gpuworker.engines import EngineAnswer, RequestRefused
+from scheduler.wire import RequestSettings
+
+LONGEST_MESSAGE = 200
+
+
+class UnableToAccept(ValueError):
+    """The answer is not valid; ``why`` is cut, label, json or schema, the message says where."""
+
+    def __init__(self, why: str, message: str = "") -> None:
+        super().__init__(message)
+        self.why = why
+
+
+def checker(settings: RequestSettings) -> Callable[[EngineAnswer], Any]:
+    """The function that turns an answer into an output, or raises :class:`UnableToAccept`.
+
+    Raises ``RequestRefused`` when the schema itself is of no use.
+    """
+    if settings.labels:
+        return partial(_label, settings.labels)
+    if settings.json_schema is not None:
+        return partial(_instance, _validator(settings.json_schema))
+    return _text
+
+
+def _text(answer: EngineAnswer) -> str:
+    return answer.text
+
+
+def _whole(answer: EngineAnswer) -> str:
+    if answer.finish_reason == "length":
+        raise UnableToAccept("cut", f"cut after {answer.usage.completion_tokens} tokens")
+    return answer.text
+
+
+def _label(labels: tuple[str, ...], answer: EngineAnswer) -> str:
+    text = answer.text.strip()
+    if text in labels:  # also when it was cut right behind the label
+        return text
+    _whole(answer)
+    raise UnableToAccept("label")
+
+
+def _instance(validator: Validator, answer: EngineAnswer) -> Any:
+    try:
+        # Stricter than json.loads, and what it reads can be written into a part.
+        value = msgspec.json.decode(_whole(answer))
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise UnableToAccept("json", str(error)) from error
+    try:
+        validator.validate(value)
+    except ValidationError as error:
+        raise UnableToAccept("schema", f"{error.json_path}: {error.message}"[:LONGEST_MESSAGE]) from error
+    except Unresolvable as error:
+        raise RequestRefused("bad_constraint", str(error)) from error
+    return value
+
+
+def _validator(json_schema: str) -> Validator:
+    try:
+        schema = msgspec.json.decode(json_schema)
+        validators.validator_for(schema).check_schema(schema)
+    except (msgspec.MsgspecError, SchemaError, AttributeError, TypeError) as error:
+        raise RequestRefused("bad_constraint", str(error)[:LONGEST_MESSAGE]) from error
+    # An empty registry: a reference to another document is an error, never a request over the network.
+    return validators.validator_for(schema)(schema, registry=Registry())
