@@ -11,6 +11,8 @@ from scheduler.wire import Control, Heartbeat
 
 PARKED_BY = {PackageState.CANCELLING: Cause.USER_CANCEL, PackageState.PAUSED: Cause.OPERATOR_PAUSE}
 
+READY = "ready"
+
 
 @dataclass(frozen=True, slots=True)
 class HeldShard:
@@ -43,12 +45,17 @@ class PoolPlan:
 
 def plan(pool: PoolNow, workers: Sequence[Heartbeat]) -> PoolPlan:
     """What to do with a pool whose living workers are ``workers``."""
-    alive = {worker.worker for worker in workers}
+    alive = {worker.worker for worker in workers if takes_work(worker)}
     # A shard in the hands of a worker that is gone takes nobody's time; its lease will tell.
     held = sum(not shard.worker or shard.worker in alive for shard in pool.held)
-    room = room_for(workers=len(workers), held=held, share=pool.share)
+    room = room_for(workers=len(alive), held=held, share=pool.share)
     limit = in_flight_limit(share=pool.share, max_in_flight=pool.max_in_flight)
     return PoolPlan(share_out(pool.runnable, room), Control(limit, park=to_park(pool.held, workers)))
+
+
+def takes_work(worker: Heartbeat) -> bool:
+    """Whether the worker will read another assignment: not when it is about to go."""
+    return worker.engine_state == READY
 
 
 def to_park(held: Iterable[HeldShard], workers: Iterable[Heartbeat]) -> dict[str, str]:
@@ -71,8 +78,8 @@ class Attention:
 
     def note(self, pools: Iterable[str], workers: Sequence[Heartbeat], now: datetime) -> Mapping[str, datetime]:
         """By pool: since when one worker has been idle without a break, or no worker been there. Busy pools miss."""
-        idle = {f"worker:{one.worker}": one.pool for one in workers if not one.shards}
-        idle |= {f"pool:{pool}": pool for pool in set(pools) - {one.pool for one in workers}}
+        idle = {f"worker:{one.worker}": one.pool for one in workers if not one.shards and takes_work(one)}
+        idle |= {f"pool:{pool}": pool for pool in set(pools) - {one.pool for one in workers if takes_work(one)}}
         self._idle_since = {key: self._idle_since.get(key, now) for key in idle}
         since: dict[str, datetime] = {}
         for key, pool in idle.items():

@@ -13,8 +13,8 @@ NOW = datetime(2026, 12, 1, tzinfo=UTC)
 RUNNING, PAUSED, CANCELLING = PackageState.RUNNING, PackageState.PAUSED, PackageState.CANCELLING
 
 
-def worker(name: str, *shards: str, pool: str = "p") -> Heartbeat:
-    return Heartbeat(name, pool, "m", shards, 0, 0.0, "ready", NOW)
+def worker(name: str, *shards: str, pool: str = "p", engine: str = "ready") -> Heartbeat:
+    return Heartbeat(name, pool, "m", shards, 0, 0.0, engine, NOW)
 
 
 def pool(*held: HeldShard, share: float = 1.0, waiting: int = 9) -> PoolNow:
@@ -34,6 +34,11 @@ def test_a_worker_gets_one_shard_and_one_in_reserve() -> None:
 
 def test_the_shard_of_a_dead_worker_takes_no_room_from_the_living() -> None:
     assert released(pool(HeldShard("x/0/1", "dead", RUNNING)), worker("a")) == 2
+
+
+def test_a_worker_that_is_about_to_go_gets_nothing_more() -> None:
+    assert released(pool(), worker("a", engine="stopping")) == 0
+    assert Attention().note(["p"], [worker("a", engine="stopping")], NOW) == {"p": NOW}  # as if nobody were there
 
 
 def test_nothing_is_given_out_while_the_pool_is_closed_or_empty() -> None:
