@@ -29,7 +29,8 @@ def answer_errors(api: NinjaAPI) -> None:
         return answer(request, _as_refusal(error))
 
     def refused_by_framework(request: HttpRequest, error: Any) -> HttpResponse:
-        return answer(request, Refusal(str(error), code="invalid_request", status=error.status_code))
+        said = _("The request could not be read: %(why)s. Compare it with the description of the API.")
+        return answer(request, Refusal(said % {"why": error}, code="invalid_request", status=error.status_code))
 
     api.add_exception_handler(Refusal, answer)
     api.add_exception_handler(AuthenticationError, unknown_key)

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Body, File, Router, UploadedFile
+from ninja import Body, File, Router, Status, UploadedFile
 from pydantic import Field
 
 from portal.api import queries
@@ -25,7 +25,7 @@ REFUSED: dict[int, Any] = {401: ErrorOut, 403: ErrorOut, 404: ErrorOut, 409: Err
 
 
 @router.post("/packages", response={201: PackageOut, **REFUSED}, summary="Submit a manifest with its task")
-def submit(request: HttpRequest, task: Body[TaskIn], file: File[UploadedFile]) -> tuple[int, PackageOut]:
+def submit(request: HttpRequest, task: Body[TaskIn], file: File[UploadedFile]) -> Status[PackageOut]:
     """Multipart: ``file`` and, as JSON text, ``task``. The file is stored and reading it begins: follow the package
     until it is ``quoted`` (or ``invalid``). Nothing is kept if the file or the task is refused.
     """
@@ -44,7 +44,7 @@ def submit(request: HttpRequest, task: Body[TaskIn], file: File[UploadedFile]) -
     except Refusal:
         uploads.discard_draft(package=package, by=person, now=timezone.now())
         raise
-    return 201, queries.shown(package)
+    return Status(201, queries.shown(package))
 
 
 def _with_task(package: Package, task: TaskIn, *, by: Person) -> Package:
@@ -72,7 +72,7 @@ def show(request: HttpRequest, ref: UUID) -> PackageOut:
 
 
 @router.post("/packages/{uuid:ref}/quotes", response={201: QuoteOut, **REFUSED}, summary="Ask for an offer")
-def quote(request: HttpRequest, ref: UUID, wish: QuoteIn) -> tuple[int, QuoteOut]:
+def quote(request: HttpRequest, ref: UUID, wish: QuoteIn) -> Status[QuoteOut]:
     """An offer (``is_feasible``) or a refusal that says which deadline would be possible."""
     if wish.deadline is not None and wish.deadline.tzinfo is None:
         raise Refusal(
@@ -87,7 +87,7 @@ def quote(request: HttpRequest, ref: UUID, wish: QuoteIn) -> tuple[int, QuoteOut
         by=submitter(request),
         now=timezone.now(),
     )
-    return 201, QuoteOut.of(offered)
+    return Status(201, QuoteOut.of(offered))
 
 
 @router.post("/packages/{uuid:ref}/accept", response={200: PackageOut, **REFUSED}, summary="Accept an offer")

@@ -90,8 +90,8 @@ ADDRESSES = {
     "capacity:remove-window": Address(frozenset({ADMIN}), "post", "window"),
     "prices:list": page(ADMIN),
     "prices:new": page(ADMIN),
-    "operations:board": page(OPERATOR, ADMIN),
-    "operations:dead-letters": page(OPERATOR, ADMIN),
+    "operations:board": page(OPERATOR),
+    "operations:dead-letters": page(OPERATOR),
     "operations:audit": page(OPERATOR, ADMIN),
 }
 OWNED_BY_A_DEPARTMENT = {"package", "key"}

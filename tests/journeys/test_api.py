@@ -1,0 +1,193 @@
+"""A script's way: submit, follow, quote, accept, cancel; and every refusal in one shape."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from portal.capacity.models import Quote
+from portal.departments import services as departments
+from portal.departments.models import Language, Person
+from portal.packages.ingest import ingest
+from portal.packages.models import Package
+from tests.world import World
+
+MANIFEST = b"id,text\n1,lovely\n2,awful\n3,\n2,again\n"
+TASK = {
+    "kind": "tagging",
+    "model": "echo",
+    "prompt": "Good or bad? {{text}}",
+    "labels": ["good", "bad"],
+    "id_column": "id",
+    "max_output_tokens": 4,
+}
+API = "/api/v1"
+
+
+def client_of(person: Person) -> Client:
+    _key, secret = departments.create_api_key(person=person, name="script", now=timezone.now())
+    return Client(headers={"Authorization": f"Bearer {secret}"}, raise_request_exception=False)
+
+
+@pytest.fixture
+def alice(world: World) -> Client:
+    return client_of(world.alice)
+
+
+def submit(client: Client, manifest: bytes = MANIFEST, name: str = "reviews.csv", **task: Any) -> Any:
+    file = SimpleUploadedFile(name, manifest)
+    return client.post(f"{API}/packages", {"file": file, "task": json.dumps({**TASK, **task})})
+
+
+def read_through(ref: str) -> None:
+    """What Celery does after the upload."""
+    package = Package.objects.across_departments().get(pk=ref)
+    ingest(package_id=UUID(ref), epoch=package.ingest_epoch)
+
+
+def post(client: Client, path: str, body: dict[str, Any] | None = None) -> Any:
+    return client.post(f"{API}{path}", data=body or {}, content_type="application/json")
+
+
+@pytest.fixture
+def quoted(alice: Client) -> dict[str, Any]:
+    """Alice's package with its manifest read: two good rows, one without text, one with an id used before."""
+    ref = submit(alice).json()["id"]
+    read_through(ref)
+    shown: dict[str, Any] = alice.get(f"{API}/packages/{ref}").json()
+    return shown
+
+
+def test_a_submitted_package_is_read_and_its_rows_add_up(quoted: dict[str, Any]) -> None:
+    assert quoted["state"] == "quoted"
+    assert quoted["columns"] == ["id", "text"]
+    rows = quoted["rows"]
+    assert (rows["total"], rows["set_aside"], rows["quarantined"], rows["to_go"]) == (4, 2, 2, 2)
+    assert rows["set_aside_by_code"] == {"missing_field": 1, "duplicate_id": 1}
+    assert rows["total"] == sum(rows[part] for part in ("succeeded", "quarantined", "failed", "cancelled", "to_go"))
+
+
+def test_an_offer_is_accepted_once_however_often_it_is_sent(alice: Client, quoted: dict[str, Any]) -> None:
+    offer = post(alice, f"/packages/{quoted['id']}/quotes", {"tier": "standard"}).json()
+    assert offer["is_feasible"]
+    assert isinstance(offer["price"]["at_most"], str)
+    for _attempt in range(2):
+        accepted = post(alice, f"/packages/{quoted['id']}/accept", {"quote": offer["id"]})
+        assert accepted.status_code == 200
+        assert accepted.json()["state"] == "admitted"
+        assert accepted.json()["deadline"] == offer["deadline"]
+    assert accepted.json()["charged"] == {"amount": "0", "currency": "CNY"}
+
+
+def test_cancelling_twice_is_cancelling_once(alice: Client, quoted: dict[str, Any]) -> None:
+    offer = post(alice, f"/packages/{quoted['id']}/quotes").json()
+    post(alice, f"/packages/{quoted['id']}/accept", {"quote": offer["id"]})
+    states = [post(alice, f"/packages/{quoted['id']}/cancel").json()["state"] for _attempt in range(2)]
+    assert states == ["cancelling", "cancelling"]
+
+
+def test_pages_of_the_list_hold_every_package_once_newest_first(alice: Client) -> None:
+    made = [submit(alice, name=f"{n}.csv").json()["id"] for n in range(5)]
+    seen: list[str] = []
+    after = ""
+    has_more = True
+    while has_more:
+        page = alice.get(f"{API}/packages?limit=2{after}").json()
+        assert page["data"]
+        seen += [package["id"] for package in page["data"]]
+        has_more, after = page["has_more"], f"&after={seen[-1]}"
+    assert seen == made[::-1]
+
+
+def test_a_refused_file_or_task_leaves_nothing_behind(alice: Client) -> None:
+    assert submit(alice, manifest=b"").status_code == 422
+    assert submit(alice, prompt="{{tekst}}").status_code == 422
+    assert alice.get(f"{API}/packages").json() == {"data": [], "has_more": False}
+
+
+Ask = Callable[[Client, str], Any]
+REFUSALS: dict[str, tuple[Ask, int, str]] = {
+    "no file": (lambda c, _r: c.post(f"{API}/packages", {"task": json.dumps(TASK)}), 422, "invalid_request"),
+    "task is no JSON": (
+        lambda c, _r: c.post(f"{API}/packages", {"file": SimpleUploadedFile("a.csv", MANIFEST), "task": "{"}),
+        400,
+        "invalid_request",
+    ),
+    "unknown field": (lambda c, _r: submit(c, promt="x"), 422, "invalid_request"),
+    "empty file": (lambda c, _r: submit(c, manifest=b""), 422, "empty_file"),
+    "unknown column": (lambda c, _r: submit(c, prompt="{{texts}}"), 422, "unknown_column"),
+    "unknown model": (lambda c, _r: submit(c, model="gpt"), 422, "no_model"),
+    "unknown address": (lambda c, _r: c.get(f"{API}/packages/{UUID(int=1)}"), 404, "not_found"),
+    "deadline without a zone": (
+        lambda c, r: post(c, f"/packages/{r}/quotes", {"deadline": "2030-01-01T00:00:00"}),
+        422,
+        "deadline_without_zone",
+    ),
+    "deadline that has passed": (
+        lambda c, r: post(c, f"/packages/{r}/quotes", {"deadline": "2020-01-01T00:00:00Z"}),
+        422,
+        "deadline_past",
+    ),
+    "unknown tier": (lambda c, r: post(c, f"/packages/{r}/quotes", {"tier": "gold"}), 422, "unknown_tier"),
+    "unknown offer": (lambda c, r: post(c, f"/packages/{r}/accept", {"quote": str(UUID(int=1))}), 404, "not_found"),
+    "cancelling too early": (lambda c, r: post(c, f"/packages/{r}/cancel"), 409, "wrong_state"),
+    "report too early": (lambda c, r: c.get(f"{API}/packages/{r}/report"), 409, "not_finished"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_every_refusal_has_a_code_and_a_sentence(case: str, alice: Client, quoted: dict[str, Any]) -> None:
+    ask, status, code = REFUSALS[case]
+    answer = ask(alice, quoted["id"])
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (status, code)
+    assert error["message"].endswith((".", "”.", "?"))
+
+
+def test_the_nearest_column_is_named(alice: Client) -> None:
+    error = submit(alice, prompt="{{texts}}").json()["error"]["errors"][0]
+    assert error["column"] == "texts"
+    assert error["nearest"] == "text"
+
+
+def test_an_expired_offer_is_refused(alice: Client, quoted: dict[str, Any]) -> None:
+    offer = post(alice, f"/packages/{quoted['id']}/quotes").json()
+    Quote.objects.across_departments().update(expires_at=timezone.now() - timedelta(seconds=1))
+    refused = post(alice, f"/packages/{quoted['id']}/accept", {"quote": offer["id"]})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "quote_expired")
+
+
+@pytest.mark.parametrize("header", [None, "Bearer sw_wrong", "Bearer ", "Basic YTpi"])
+def test_without_a_valid_key_nothing_is_told(header: str | None, world: World) -> None:
+    client = Client(headers={"Authorization": header} if header else {})
+    answer = client.get(f"{API}/packages")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorised")
+
+
+def test_a_revoked_key_opens_nothing(world: World) -> None:
+    key, secret = departments.create_api_key(person=world.alice, name="old", now=timezone.now())
+    departments.revoke_api_key(person=world.alice, ref=key.pk, now=timezone.now())
+    assert Client(headers={"Authorization": f"Bearer {secret}"}).get(f"{API}/packages").status_code == 401
+
+
+def test_finance_reads_and_does_not_submit(world: World, quoted: dict[str, Any]) -> None:
+    fiona = client_of(world.fiona)
+    assert fiona.get(f"{API}/packages/{quoted['id']}").status_code == 200
+    assert submit(fiona).status_code == 403
+
+
+def test_refusals_are_written_in_the_key_owners_language(world: World) -> None:
+    world.alice.language = Language.CHINESE
+    world.alice.save()
+    answer = client_of(world.alice).get(f"{API}/packages/{UUID(int=1)}")
+    assert answer.headers["Content-Language"] == "zh-hans"
+
+
+def test_health_needs_no_key(db: None) -> None:
+    assert Client().get(f"{API}/health").json() == {"status": "ok"}
