@@ -55,6 +55,7 @@ class Frame:
 
 
 WIDE = Frame("wide", width=660, height=232, left=34, right=648, top=22, bottom=192, apart=22)
+BROAD = Frame("wide", width=976, height=226, left=34, right=964, top=22, bottom=186, apart=26)
 NARROW = Frame("narrow", width=340, height=214, left=28, right=334, top=22, bottom=176, apart=34)
 
 
@@ -285,6 +286,15 @@ def _runs(values: Sequence[float]) -> list[range]:
     return [range(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
+def _even_blocks(values: Sequence[float], lower: Sequence[float]) -> list[range]:
+    """The runs of ``values``, cut where the block's top or bottom changes."""
+    blocks = []
+    for run in _runs(values):
+        turns = [i for i in run if i > run.start and (_turns(values, i) or _turns(lower, i))]
+        blocks += [range(start, end) for start, end in pairwise([run.start, *turns, run.stop])]
+    return blocks
+
+
 def _is_used(values: Sequence[float], index: int) -> bool:
     return 0 <= index < len(values) and values[index] > 1e-9
 
@@ -299,10 +309,10 @@ def _block(scale: _Scale, run: range, lower: Sequence[float], upper: Sequence[fl
 
 def _label(tide: Tide, scale: _Scale, tops: Sequence[float]) -> Label | None:
     """On the widest block of the package, or beside it when the words would not fit."""
-    runs = _runs(tide.yours)
-    if not runs:
+    blocks = _even_blocks(tide.yours, tide.promised)
+    if not blocks:
         return None
-    run = max(runs, key=len)
+    run = max(blocks, key=lambda block: len(block) * tide.yours[block.start])
     left, right = scale.bucket_x(run.start), scale.bucket_x(run.stop)
     lower = max(tide.promised[i] for i in run)
     upper = min(tops[i] for i in run)

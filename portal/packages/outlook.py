@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils import timezone
+
 from portal.capacity.models import Pool, Reservation
 from portal.capacity.queries import share_of, slack_of
 from portal.packages.live import Pace
@@ -23,6 +25,13 @@ class Outlook:
 
     low_at: datetime | None
     high_at: datetime | None
+
+    @property
+    def is_a_range(self) -> bool:
+        """Whether the two ends differ by enough to name both, on one day."""
+        if self.low_at is None or self.high_at is None or self.high_at - self.low_at < timedelta(minutes=2):
+            return False
+        return timezone.localtime(self.low_at).date() == timezone.localtime(self.high_at).date()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def money(amount: Decimal | None, currency: str) -> str:
     """``41.8`` CNY as ``¥ 41.80``. Formats only: amounts arrive rounded."""
     if amount is None:
         return "–"
-    return f"{SYMBOLS.get(currency, currency)} {amount:,.2f}"
+    return f"{SYMBOLS.get(currency, currency)}\u00a0{amount:,.2f}"
 
 
 def clock(at: datetime | None) -> str:
@@ -81,6 +81,11 @@ def size(octets: int) -> str:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     raise AssertionError("unreachable")
+
+
+def gpu_hours(hours: float) -> str:
+    """``61`` or, below ten, ``6.2``."""
+    return f"{hours:,.0f}" if hours >= 9.95 else f"{hours:.1f}"
 
 
 def gpu_time(seconds: float) -> str:

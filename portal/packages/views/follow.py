@@ -1,6 +1,7 @@
 """Following a package: its page, the live fragment of it, and what people may ask of it while it runs."""
 
 import uuid
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,9 +15,9 @@ from django.utils import timezone, translation
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from portal.departments.access import department_of, owned
-from portal.departments.models import Department, Person, Role
+from portal.departments.models import Person, Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
-from portal.packages import control, queries
+from portal.packages import chart, control, queries
 from portal.packages.live import Fragment, events, pace_of
 from portal.packages.models import Package
 from portal.packages.outlook import margin_of, outlook_of
@@ -41,7 +42,9 @@ def detail(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     context = state_of(package, person=person, now=now) | {"nav": "packages"}
     quote = package.accepted_quote
     if quote is not None and package.state in PROMISED:
-        context |= drawings(queries.tide_for(package, quote=quote, now=now))
+        seen = queries.tide_for(package, quote=quote, now=now)
+        # The deadline stands: what could have been promised instead is no question any more.
+        context |= drawings(replace(seen, earliest_deadline_at=None), chart.BROAD)
     return render(request, "packages/detail.html", context)
 
 
@@ -50,14 +53,11 @@ def detail(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
 async def live(request: HttpRequest, ref: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
     """The state of a package as a stream of fragments, or as one fragment for those who poll."""
     person = signed_in(request)
-    department = await sync_to_async(department_of)(person)
     token = get_token(request)
-    fragment = await sync_to_async(_fragment)(person, department, ref, token)
+    fragment = await sync_to_async(_fragment)(person, ref, token)
     if "text/event-stream" not in request.headers.get("Accept", ""):
         return HttpResponse(fragment.html, status=FINAL_POLL if fragment.is_last else 200)
-    response = StreamingHttpResponse(
-        events(lambda: _fragment(person, department, ref, token)), content_type="text/event-stream"
-    )
+    response = StreamingHttpResponse(events(lambda: _fragment(person, ref, token)), content_type="text/event-stream")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
     return response
@@ -122,9 +122,10 @@ def state_of(package: Package, *, person: Person, now: datetime) -> dict[str, An
     }
 
 
-def _fragment(person: Person, department: Department, ref: uuid.UUID, token: str) -> Fragment:
+def _fragment(person: Person, ref: uuid.UUID, token: str) -> Fragment:
     """The fragment as this person reads it. Outside of the request's middleware: language and zone are set here."""
     try:
+        department = department_of(person)
         with translation.override(person.language), timezone.override(department.zone):
             package = owned(Package, ref, department=department)
             context = state_of(package, person=person, now=timezone.now())

@@ -36,7 +36,8 @@ def promise(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     if request.method == "POST":
         return _ask(request, package, now)
     quote = _chosen(request, package) or _first_offer(package, by=person, now=now)
-    return _page(request, package, quote, WishForm.of(quote.tier, quote.deadline_at), now=now)
+    form = WishForm.of(quote.tier, quote.deadline_at) if quote else WishForm()
+    return _page(request, package, quote, form, now=now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -101,9 +102,12 @@ def _chosen(request: HttpRequest, package: Package) -> Quote | None:
     return quote
 
 
-def _first_offer(package: Package, *, by: Person, now: datetime) -> Quote:
+def _first_offer(package: Package, *, by: Person, now: datetime) -> Quote | None:
+    """The last offer, or the standard one for whoever may ask for offers."""
     found = queries.latest_quote(package)
-    return found or quote_package(package=package, tier=Tier.STANDARD, deadline_at=None, by=by, now=now)
+    if found is not None or by.role != Role.STAFF:
+        return found
+    return quote_package(package=package, tier=Tier.STANDARD, deadline_at=None, by=by, now=now)
 
 
 def _page(
@@ -123,12 +127,12 @@ def _page(
     return render(request, "packages/promise.html", context, status=status)
 
 
-def drawings(seen: Tide) -> dict[str, Any]:
+def drawings(seen: Tide, frame: chart.Frame = chart.WIDE) -> dict[str, Any]:
     """The tide chart's template variables, in the active zone."""
     zone = timezone.get_current_timezone()
     return {
         "tide": seen,
-        "wide": chart.draw(seen, chart.WIDE, zone=zone),
+        "wide": chart.draw(seen, frame, zone=zone),
         "narrow": chart.draw(seen, chart.NARROW, zone=zone),
         "stretches": chart.stretches(seen),
     }
