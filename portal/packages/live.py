@@ -55,8 +55,10 @@ def pace_of(package: Package, *, now: datetime) -> Pace | None:
     return Pace(per_s=live.per_s, at=live.at, is_fresh=now - live.at <= FRESH_FOR)
 
 
-async def events(look: Callable[[], Fragment], *, longest_s: float = LONGEST_STREAM_S) -> AsyncIterator[bytes]:
-    """Whole-state fragments as server-sent events, when they change, at most one a second.
+async def events(
+    look: Callable[[], Fragment], *, longest_s: float = LONGEST_STREAM_S, interval_s: float = INTERVAL_S
+) -> AsyncIterator[bytes]:
+    """Whole-state fragments as server-sent events, when they change, at most one per ``interval_s``.
 
     Ends with an ``end`` event after the last one. A stream that has lasted ``longest_s`` ends without it, and the
     browser comes back: so a sign-out or a lost role takes effect.
@@ -74,7 +76,7 @@ async def events(look: Callable[[], Fragment], *, longest_s: float = LONGEST_STR
         if fragment.is_last:
             yield _event("end", "over")
             return
-        await asyncio.sleep(INTERVAL_S)
+        await asyncio.sleep(interval_s)
 
 
 def _event(name: str, data: str) -> bytes:

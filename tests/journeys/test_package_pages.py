@@ -1,0 +1,371 @@
+"""A department's pages, by plain forms: upload → task → reading → promise → confirm → follow."""
+
+import asyncio
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from portal.capacity.models import Quote, Reservation
+from portal.departments.models import Person
+from portal.packages.ingest import ingest
+from portal.packages.live import Fragment, events
+from portal.packages.models import Package
+from scheduler.domain.lifecycle import PackageState
+from tests.shards import promised
+from tests.world import World
+
+REVIEWS = b"id,review\n1,A quiet fan\n2,It broke on day two\n3,\n"
+TASK = {
+    "name": "Reviews",
+    "kind": "tagging",
+    "labels": "good\nbad",
+    "user_template": "Good or bad? {{review}}",
+    "max_output_tokens": "8",
+    "temperature": "0",
+    "id_column": "id",
+}
+
+
+def client_of(person: Person) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def alice(world: World) -> Client:
+    return client_of(world.alice)
+
+
+def upload(client: Client, content: bytes = REVIEWS, name: str = "reviews.csv", **extra: str) -> HttpResponse:
+    return client.post(reverse("packages:new"), {"file": SimpleUploadedFile(name, content)}, headers=extra)
+
+
+def draft(client: Client, world: World) -> Package:
+    assert upload(client).status_code == 302
+    return Package.objects.for_department(world.retail).get()
+
+
+def page(client: Client, step: str, package: Package, /, **data: str) -> HttpResponse:
+    return client.get(reverse(f"packages:{step}", args=[package.pk]), data)
+
+
+def send(client: Client, step: str, package: Package, /, **data: str) -> HttpResponse:
+    return client.post(reverse(f"packages:{step}", args=[package.pk]), data)
+
+
+@pytest.fixture
+def quoted(alice: Client, world: World) -> Package:
+    """A package that was read: two good rows, one set aside."""
+    package = draft(alice, world)
+    assert send(alice, "task", package, model=str(world.echo.pk), **TASK).url == reverse(
+        "packages:reading", args=[package.pk]
+    )
+    package.refresh_from_db()
+    ingest(package_id=package.pk, epoch=package.ingest_epoch)
+    package.refresh_from_db()
+    assert package.state == PackageState.QUOTED
+    return package
+
+
+# --- the file ---------------------------------------------------------------------------------------------
+def test_an_empty_home_teaches_the_first_step(alice: Client) -> None:
+    answer = alice.get("/")
+    assert "No packages yet" in answer.text
+    assert "Drop a manifest file here" in answer.text
+
+
+def test_people_without_a_department_start_on_their_own_pages(world: World) -> None:
+    assert client_of(world.ada).get("/").status_code == 302
+    assert client_of(world.otto).get("/").status_code == 302
+
+
+def test_a_file_becomes_a_draft_whose_first_rows_are_shown(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    answer = page(alice, "task", package)
+    assert "It broke on day two" in answer.text
+    assert "{{review}}" not in answer.text  # the prompt is still empty: nothing is made up
+    assert package.name == "reviews"
+
+
+def test_a_file_that_cannot_be_read_is_refused_beside_the_field(alice: Client, world: World) -> None:
+    answer = upload(alice, b"", "empty.csv")
+    assert answer.status_code == 422
+    assert "The file is empty." in answer.text
+    assert not Package.objects.for_department(world.retail).exists()
+
+
+def test_no_file_at_all_is_a_sentence_too(alice: Client) -> None:
+    answer = alice.post(reverse("packages:new"))
+    assert answer.status_code == 422
+    assert "Choose a file first." in answer.text
+
+
+def test_scripts_that_show_the_bytes_get_json(alice: Client, world: World) -> None:
+    answer = upload(alice, accept="application/json")
+    package = Package.objects.for_department(world.retail).get()
+    assert (answer.status_code, answer.json()) == (201, {"address": f"/packages/{package.pk}/task"})
+    refused = upload(alice, b"\0\0\0", "x.csv", accept="application/json")
+    assert refused.status_code == 422
+    assert refused.json()["error"]["code"] == "binary_file"
+
+
+# --- the task ---------------------------------------------------------------------------------------------
+def test_the_preview_shows_what_the_model_will_read(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    answer = send(alice, "preview", package, model=str(world.echo.pk), **TASK)
+    assert answer.status_code == 200
+    assert "Good or bad? A quiet fan" in answer.text
+    assert "<html" not in answer.text
+
+
+def test_the_preview_copes_with_anything_half_typed(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    for typed in ({}, {"user_template": "{{"}, {"user_template": "{{reviews}}"}, {"temperature": "warm", "kind": "?"}):
+        assert send(alice, "preview", package, **typed).status_code == 200
+
+
+def test_an_unknown_column_is_named_with_the_nearest_and_what_was_typed_stays(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    typed = TASK | {"user_template": "Good or bad? {{reviw}}"}
+    answer = send(alice, "task", package, model=str(world.echo.pk), **typed)
+    assert answer.status_code == 422
+    assert "Did you mean “review”?" in answer.text
+    assert "Good or bad? {{reviw}}" in answer.text
+    package.refresh_from_db()
+    assert package.state == PackageState.DRAFT
+
+
+def test_every_field_at_fault_is_named(alice: Client, world: World) -> None:
+    typed = TASK | {"user_template": "", "labels": "good"}
+    answer = send(alice, "task", draft(alice, world), model=str(world.echo.pk), **typed)
+    assert answer.text.count('aria-invalid="true"') == 2
+
+
+def test_without_scripts_the_preview_is_a_button(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    answer = send(alice, "task", package, model=str(world.echo.pk), look="1", **TASK)
+    assert answer.status_code == 200
+    assert "Good or bad? It broke on day two" in answer.text
+    package.refresh_from_db()
+    assert package.user_template == ""
+
+
+def test_a_draft_can_be_discarded(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    assert send(alice, "discard", package).url == "/"
+    assert not Package.objects.for_department(world.retail).exists()
+
+
+def test_a_file_with_no_good_row_comes_back_to_the_task_with_the_reason(alice: Client, world: World) -> None:
+    upload(alice, b"id,review\n1,\n2,\n")
+    package = Package.objects.for_department(world.retail).get()
+    send(alice, "task", package, model=str(world.echo.pk), **TASK)
+    package.refresh_from_db()
+    ingest(package_id=package.pk, epoch=package.ingest_epoch)
+    answer = alice.get(reverse("packages:reading", args=[package.pk]), follow=True)
+    assert answer.request["PATH_INFO"] == f"/packages/{package.pk}/task"
+    assert "None of the 2 rows can be run." in answer.text
+    assert "2 × a needed field is empty" in answer.text
+
+
+# --- the reading ------------------------------------------------------------------------------------------
+def test_the_reading_page_polls_and_moves_on_by_itself(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    send(alice, "task", package, model=str(world.echo.pk), **TASK)
+    address = reverse("packages:reading", args=[package.pk])
+    assert alice.get(address).status_code == 200
+    assert alice.get(address, headers={"HX-Request": "true"}).status_code == 200
+    package.refresh_from_db()
+    ingest(package_id=package.pk, epoch=package.ingest_epoch)
+    polled = alice.get(address, headers={"HX-Request": "true"})
+    assert (polled.status_code, polled.headers["HX-Redirect"]) == (286, f"/packages/{package.pk}/promise")
+
+
+def test_reading_can_be_stopped_to_change_the_task(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    send(alice, "task", package, model=str(world.echo.pk), **TASK)
+    assert send(alice, "stop-reading", package).url == f"/packages/{package.pk}/task"
+    package.refresh_from_db()
+    assert package.state == PackageState.DRAFT
+
+
+# --- the promise ------------------------------------------------------------------------------------------
+def test_the_first_offer_is_made_on_arrival_and_kept_on_reload(alice: Client, quoted: Package, world: World) -> None:
+    first = page(alice, "promise", quoted)
+    assert first.status_code == 200
+    assert "Accept the promise" in first.text
+    page(alice, "promise", quoted)
+    assert Quote.objects.for_department(world.retail).count() == 1
+
+
+def test_another_tier_and_deadline_have_their_own_address(alice: Client, quoted: Package, world: World) -> None:
+    wish = timezone.localtime(timezone.now() + timedelta(hours=3), world.retail.zone)
+    answer = send(alice, "promise", quoted, tier="express", deadline=f"{wish:%Y-%m-%dT%H:%M}")
+    quote = Quote.objects.for_department(world.retail).get()
+    assert answer.url == f"/packages/{quoted.pk}/promise?quote={quote.pk}"
+    assert quote.tier == "express"
+    assert quote.deadline_at == wish.replace(second=0, microsecond=0)
+    assert alice.get(answer.url).status_code == 200
+
+
+@pytest.mark.parametrize("deadline", ["2020-01-01T00:00", "2999-01-01T00:00", "tomorrow"])
+def test_an_impossible_deadline_is_answered_beside_its_field(alice: Client, quoted: Package, deadline: str) -> None:
+    answer = send(alice, "promise", quoted, tier="standard", deadline=deadline)
+    assert answer.status_code == 422
+    assert 'id="id_deadline_error"' in answer.text
+
+
+def test_an_infeasible_wish_shows_what_is_possible_as_buttons(alice: Client, quoted: Package, world: World) -> None:
+    world.pool.decode_tokens_per_s = world.pool.prefill_tokens_per_s = 0.001  # two rows take hours
+    world.pool.save()
+    answer = alice.get(reverse("packages:promise", args=[quoted.pk]))
+    assert "not possible" in answer.text or "chosen" in answer.text
+    wish = timezone.localtime(timezone.now() + timedelta(minutes=30), world.retail.zone)
+    refused = alice.post(
+        reverse("packages:promise", args=[quoted.pk]),
+        {"tier": "standard", "deadline": f"{wish:%Y-%m-%dT%H:%M}"},
+        follow=True,
+    )
+    assert "Cannot be promised by" in refused.text
+    assert "Accept the promise" not in refused.text
+    assert "Choose" in refused.text
+
+
+def test_confirming_makes_the_promise_stand_and_back_leads_to_the_package(alice: Client, quoted: Package) -> None:
+    page(alice, "promise", quoted)
+    quote = Quote.objects.for_department(quoted.department).get()
+    assert "Confirm and run" in page(alice, "confirm", quoted, quote=str(quote.pk)).text
+    assert send(alice, "confirm", quoted, quote=str(quote.pk)).url == f"/packages/{quoted.pk}"
+    quoted.refresh_from_db()
+    assert quoted.state == PackageState.ADMITTED
+    assert Reservation.objects.for_department(quoted.department).get().package_ref == quoted.pk
+    for step in ("task", "promise", "confirm", "reading"):
+        assert page(alice, step, quoted).url == f"/packages/{quoted.pk}"
+
+
+def test_an_expired_offer_is_not_accepted(alice: Client, quoted: Package) -> None:
+    page(alice, "promise", quoted)
+    quotes = Quote.objects.for_department(quoted.department)
+    quotes.update(expires_at=timezone.now() - timedelta(seconds=1))
+    answer = send(alice, "confirm", quoted, quote=str(quotes.get().pk))
+    assert answer.status_code == 409
+    assert "This offer has expired." in answer.text
+    assert "See what is possible now" in answer.text
+
+
+def test_an_offer_for_another_package_is_not_found(alice: Client, quoted: Package, world: World) -> None:
+    page(alice, "promise", quoted)
+    quote = Quote.objects.for_department(world.retail).get()
+    other = promised(world, state=PackageState.QUOTED)
+    assert page(alice, "promise", other, quote=str(quote.pk)).status_code == 404
+    assert page(alice, "promise", other, quote=str(uuid.uuid4())).status_code == 404
+
+
+def test_finance_reads_offers_but_asks_for_none(quoted: Package, world: World) -> None:
+    fiona = client_of(world.fiona)
+    assert "Nobody has asked for an offer yet." in page(fiona, "promise", quoted).text
+    assert send(fiona, "promise", quoted, tier="standard").status_code == 403
+    assert not Quote.objects.for_department(world.retail).exists()
+
+
+# --- following --------------------------------------------------------------------------------------------
+def soon() -> datetime:
+    return timezone.now() + timedelta(hours=10)
+
+
+def test_the_package_page_answers_before_anybody_scrolls(alice: Client, world: World) -> None:
+    package = promised(world, shards=3, state=PackageState.RUNNING, deadline_at=soon())
+    answer = page(alice, "detail", package)
+    assert "to spare" in answer.text
+    assert "3 shards · 0 settled, 0 running" in answer.text
+    assert answer.text.count('<button type="button" class="cell') == 3
+
+
+def test_pausing_and_resuming_by_form(alice: Client, world: World) -> None:
+    package = promised(world, state=PackageState.RUNNING, deadline_at=soon(), started_at=timezone.now())
+    assert send(alice, "pause", package).url == f"/packages/{package.pk}"
+    assert "Paused (Alice)" in page(alice, "detail", package).text
+    assert send(alice, "resume", package).url == f"/packages/{package.pk}"
+    package.refresh_from_db()
+    assert package.state == PackageState.RUNNING
+
+
+def test_cancelling_says_first_what_is_lost_and_kept(alice: Client, world: World) -> None:
+    package = promised(world, shards=2, state=PackageState.RUNNING, deadline_at=soon())
+    asked = page(alice, "cancel", package)
+    assert "8 rows that have not run yet will not run." in asked.text
+    package.refresh_from_db()
+    assert package.state == PackageState.RUNNING
+    send(alice, "cancel", package)
+    package.refresh_from_db()
+    assert package.state == PackageState.CANCELLING
+
+
+def test_a_press_that_comes_too_late_is_told_so(alice: Client, world: World) -> None:
+    package = promised(world, state=PackageState.COMPLETED, finished_at=timezone.now())
+    assert send(alice, "pause", package).status_code == 409
+
+
+def test_those_who_poll_get_the_fragment_and_are_told_to_stop_at_the_end(alice: Client, world: World) -> None:
+    package = promised(world, state=PackageState.RUNNING, deadline_at=soon())
+    polled = page(alice, "live", package)
+    assert polled.status_code == 200
+    assert "<html" not in polled.text
+    done = promised(world, state=PackageState.COMPLETED, finished_at=timezone.now())
+    assert page(alice, "live", done).status_code == 286
+
+
+def test_the_fragment_is_in_the_language_of_the_person_and_zone_of_the_department(world: World) -> None:
+    world.retail.time_zone = "Europe/Berlin"
+    world.retail.save()
+    deadline_at = datetime(2027, 1, 5, 12, 0, tzinfo=UTC)
+    package = promised(world, state=PackageState.RUNNING, deadline_at=deadline_at)
+    assert "Tue 5 Jan, 13:00" in page(client_of(world.alice), "live", package).text
+
+
+def test_home_lists_packages_with_their_margin_and_cost(alice: Client, quoted: Package) -> None:
+    page(alice, "promise", quoted)
+    send(alice, "confirm", quoted)
+    answer = alice.get("/")
+    assert "Reviews" in answer.text
+    assert "3 rows" in answer.text
+    assert "to spare" in answer.text
+    assert "≤ ¥" in answer.text
+    assert "Nothing here" in alice.get("/?show=waiting").text
+    assert "Reviews" in alice.get("/?show=going&page=99").text
+
+
+def test_a_strangers_package_looks_like_none(quoted: Package, world: World) -> None:
+    charlie = client_of(world.charlie)
+    for step in ("task", "reading", "promise", "confirm", "detail", "live", "cancel"):
+        foreign = page(charlie, step, quoted)
+        unknown = charlie.get(reverse(f"packages:{step}", args=[uuid.uuid4()]))
+        assert foreign.status_code == unknown.status_code == 404
+
+
+# --- the stream -------------------------------------------------------------------------------------------
+def test_the_stream_says_only_what_is_new_and_ends_after_the_last_word() -> None:
+    looks = iter([Fragment("<p>1</p>", False), Fragment("<p>1</p>", False), Fragment("<p>2\n</p>", True)])
+
+    async def listen() -> list[bytes]:
+        return [event async for event in events(lambda: next(looks), interval_s=0)]
+
+    assert asyncio.run(listen()) == [
+        b"event: state\ndata: <p>1</p>\n\n",
+        b"event: state\ndata: <p>2\ndata: </p>\n\n",
+        b"event: end\ndata: over\n\n",
+    ]
+
+
+def test_a_stream_that_has_lasted_long_enough_ends_so_that_the_browser_comes_back() -> None:
+    async def listen() -> list[bytes]:
+        return [event async for event in events(lambda: Fragment("<p></p>", False), interval_s=0, longest_s=0.05)]
+
+    assert asyncio.run(listen()) == [b"event: state\ndata: <p></p>\n\n"]
