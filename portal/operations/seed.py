@@ -56,7 +56,13 @@ def seed(*, folder: Path, demo: bool, echo: bool, now: datetime) -> None:
     if not LanguageModel.objects.exists():
         _offer("smollm2-135m", SMALL_MODEL, pool="local", now=now, speeds={"prefill_tokens_per_s": 150.0})
     if echo and not LanguageModel.objects.filter(name="echo").exists():
-        _offer("echo", ECHO_MODEL, pool="echo", now=now, speeds={"prefill_tokens_per_s": 50_000.0})
+        _offer(
+            "echo",
+            ECHO_MODEL,
+            pool="echo",
+            now=now,
+            speeds={"prefill_tokens_per_s": 20_000.0, "decode_tokens_per_s": 20_000.0},
+        )
     if demo:
         _demo(folder / DEMO, now=now)
     if not Person.objects.filter(role=Role.ADMIN).exists():
@@ -72,9 +78,9 @@ def _offer(name: str, model_fields: dict[str, Any], *, pool: str, now: datetime,
     Price.objects.create(
         price_list=prices,
         model=model,
-        input_per_1k=Decimal("0.002"),
-        cached_per_1k=Decimal("0.0005"),
-        output_per_1k=Decimal("0.006"),
+        input_per_1k=Decimal("0.08"),
+        cached_per_1k=Decimal("0.02"),
+        output_per_1k=Decimal("0.24"),
     )
 
 
