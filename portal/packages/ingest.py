@@ -111,6 +111,7 @@ class _Run:
         with transaction.atomic():
             self._update(state=PackageState.INVALID, refusal={"code": code, "params": params})
             self._record("package.refused", code=code)
+            timeline.record(package=self._package, code="invalid", now=self._clock(), reason=code, **params)
 
     def _tokenizer(self) -> Tokenizer:
         if self._task.problems or self._task.model is None:  # changed since the person went on, such as a model
@@ -197,6 +198,7 @@ class _Run:
         with transaction.atomic():
             self._update(**found)
             self._record("package.read", rows=screening.rows_read, good=screening.good, shards=self._shards)
+            self._tell_people(screening)
         log.info(
             "manifest read",
             action="ingest",
@@ -207,10 +209,16 @@ class _Run:
         )
 
     def _record(self, action: str, **detail: Any) -> None:
-        package, now = self._package, self._clock()
-        record(action=action, subject=package.number, department=package.department, now=now, **detail)
-        if action == "package.read":
-            timeline.record(package=package, code="read", now=now, rows=detail["rows"], good=detail["good"])
+        package = self._package
+        record(action=action, subject=package.number, department=package.department, now=self._clock(), **detail)
+
+    def _tell_people(self, screening: Screening) -> None:
+        now, rows_read = self._clock(), screening.rows_read
+        if screening.good:
+            aside = screening.by_code.total()
+            timeline.record(package=self._package, code="read", now=now, rows=rows_read, set_aside=aside)
+        else:
+            timeline.record(package=self._package, code="invalid", now=now, reason="no_good_row", rows=rows_read)
 
 
 def _output_tokens(task: Task, tokenizer: Tokenizer) -> int:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from portal.audit.services import record
 from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import reasons, wording
+from portal.packages import reasons, timeline, wording
 from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
 from portal.packages.manifest.probe import Probe
 from portal.packages.manifest.sniff import sniff, suffix_of
@@ -51,6 +51,7 @@ def create_draft(
         with transaction.atomic():
             package.save(force_insert=True)
             record(action="package.uploaded", subject=package.number, by=by, department=department, now=now)
+            timeline.record(package=package, code="uploaded", now=now)
     except BaseException as error:
         objects().delete_prefix(f"{package.prefix}/")
         if isinstance(error, UnableToRead):

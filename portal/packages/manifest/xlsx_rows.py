@@ -71,8 +71,7 @@ def _row(number: int, line: int, cells: list[str], columns: tuple[str, ...]) -> 
         detail = {"fields": len(fields), "expected": len(columns), "line": line}
         return BadRow(number, "ragged_row", detail, {**values, RAW: "\t".join(fields[len(columns) :])})
     if any(len(text) > MAX_FIELD for text in fields):
-        detail = {"problem": "field_too_long", "line": line, "limit": MAX_FIELD}
-        return BadRow(number, "malformed_row", detail, {})
+        return BadRow(number, "malformed_row", {"problem": "field_too_long", "line": line, "limit": MAX_FIELD}, {})
     return Row(number, values)
 
 

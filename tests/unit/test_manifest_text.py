@@ -1,0 +1,150 @@
+"""CSV and JSON Lines manifests as rows."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portal.packages.manifest import BadRow, Row, UnableToRead
+from portal.packages.manifest.reading import MAX_FIELD, RAW
+from tests.manifests import read, reading_of
+
+
+def codes(rows: list[Row | BadRow]) -> dict[int, str]:
+    return {row.number: row.code if isinstance(row, BadRow) else "ok" for row in rows}
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "gb18030"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_any_usual_csv_is_read(delimiter: str, encoding: str, end: str) -> None:
+    text = end.join([f"编号{delimiter}内容", f'1{delimiter}"潮{delimiter}""水""{end}二"', f"2{delimiter}岸", ""])
+    rows = read(text.encode(encoding))
+    assert rows == [
+        Row(1, {"编号": "1", "内容": f'潮{delimiter}"水"{end}二'}),
+        Row(2, {"编号": "2", "内容": "岸"}),
+    ]
+
+
+fields = st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), max_size=12)
+
+
+@given(st.lists(st.tuples(fields, fields, fields), min_size=1, max_size=8))
+def test_what_the_csv_module_writes_is_read_back(lines: list[tuple[str, str, str]]) -> None:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
+    writer.writerows([("a", "b", "c"), *lines])
+    rows = read(out.getvalue().encode())
+    assert [row.number for row in rows] == list(range(1, len(lines) + 1))
+    for row, line in zip(rows, lines, strict=True):
+        if any(field.strip() for field in line):
+            assert row == Row(row.number, dict(zip("abc", line, strict=True)))
+        else:
+            assert isinstance(row, BadRow)
+            assert row.code == "empty_row"
+
+
+def test_ragged_rows_are_set_aside_and_keep_what_they_have() -> None:
+    rows = read(b"id,text\n1,a\n2\n3,b,c,d\n4,e\n")
+    assert codes(rows) == {1: "ok", 2: "ragged_row", 3: "ragged_row", 4: "ok"}
+    assert rows[1] == BadRow(2, "ragged_row", {"fields": 1, "expected": 2, "line": 3}, {"id": "2"})
+    assert rows[2].values == {"id": "3", "text": "b", RAW: "c,d"}
+
+
+def test_a_row_with_broken_quotes_is_set_aside_and_the_next_is_read() -> None:
+    rows = read(b'id,text\n1,"a" b\n2,c\n')
+    assert codes(rows) == {1: "malformed_row", 2: "ok"}
+    assert rows[0].values == {RAW: '1,"a" b'}
+
+
+@pytest.mark.parametrize("tail", [10, MAX_FIELD + 10])
+def test_a_quote_that_is_never_closed_names_its_line(tail: int) -> None:
+    data = b'id,text\n1,a\n2,"b\n' + b"3,c\n" * (tail // 4)
+    with pytest.raises(UnableToRead) as error:
+        read(data)
+    assert (error.value.code, error.value.details) == ("unclosed_quote", {"line": 3})
+
+
+def test_a_giant_field_is_set_aside() -> None:
+    rows = read(b"id,text\n1," + b"x" * (MAX_FIELD + 1) + b"\n2,b\n")
+    assert codes(rows) == {1: "malformed_row", 2: "ok"}
+    assert isinstance(rows[0], BadRow)
+    assert rows[0].detail["problem"] == "field_too_long"
+
+
+def test_blank_lines_count_between_rows_and_not_at_the_end() -> None:
+    assert codes(read(b"\nid,text\n\n1,a\n\n\n2,b\n,\n\n\n")) == {
+        1: "empty_row", 2: "ok", 3: "empty_row", 4: "empty_row", 5: "ok", 6: "empty_row",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "details"),
+    [
+        (b"id,text,id\n1,a,2\n", "duplicate_column", {"column": "id"}),
+        (b"id,,text\n1,a,2\n", "unnamed_column", {"position": 2}),
+        (b"id,text\n", "no_rows", {}),
+        (b"\n\n  \n", "empty_file", {}),
+        (b"\xef\xbb\xbf", "empty_file", {}),
+        (b'[{"id": 1}]', "json_array", {}),
+        (b",,\n1,2,3\n", "no_heading", {}),
+    ],
+)
+def test_a_csv_that_cannot_be_used_says_why(data: bytes, code: str, details: dict[str, Any]) -> None:
+    with pytest.raises(UnableToRead) as error:
+        read(data)
+    assert (error.value.code, error.value.details) == (code, details)
+
+
+def test_the_ending_of_the_name_must_be_one_that_is_taken() -> None:
+    with pytest.raises(UnableToRead, match="unknown_format"):
+        reading_of(b"<html></html>", "page.html")
+
+
+def test_one_column_needs_no_delimiter() -> None:
+    assert read("内容\n好, 很好\n".encode(), "a.txt")[0].code == "ragged_row"  # type: ignore[union-attr]
+    assert read("内容\n很好\n".encode(), "a.txt") == [Row(1, {"内容": "很好"})]
+
+
+def test_json_lines_keep_numbers_as_written() -> None:
+    rows = read(b'{"id": 1.50, "big": 12345678901234567890123, "t": true, "n": null, "text": "a"}\n', "a.jsonl")
+    assert rows == [Row(1, {"id": "1.50", "big": "12345678901234567890123", "t": "true", "n": "", "text": "a"})]
+
+
+def test_json_lines_are_recognised_by_content_and_columns_are_a_union() -> None:
+    data = b'{"id": 1, "a": "x"}\n\n{"id": 2, "b": "y"}\n'
+    assert reading_of(data, "a.txt").columns == ("id", "a", "b")
+    assert read(data, "a.txt") == [
+        Row(1, {"id": "1", "a": "x", "b": ""}),
+        BadRow(2, "empty_row", {"line": 2}, {}),
+        Row(3, {"id": "2", "a": "", "b": "y"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"id": 1', "[1]", '"x"', "1", '{"a": NaN}', '{"a": 1, "a": 2}', '{"a": "\\ud800"}', "{}x", "[" * 100_000],
+)
+def test_a_line_that_is_no_flat_object_is_set_aside_alone(line: str) -> None:
+    rows = read(f'{{"a": "x"}}\n{line}\n{{"a": "y"}}\n'.encode(), "a.jsonl")
+    assert codes(rows) == {1: "ok", 2: "malformed_row", 3: "ok"}
+    assert rows[1].values[RAW].startswith(line[:100])
+
+
+def test_a_nested_value_names_its_column() -> None:
+    (row,) = read(b'{"a": "x", "b": {"c": 1}}\n{"a": "y"}\n', "a.jsonl")[:1]
+    assert isinstance(row, BadRow)
+    assert row.detail == {"problem": "nested_value", "column": "b", "line": 1}
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["a", "b"]), fields), min_size=1, max_size=6))
+def test_what_json_writes_is_read_back(lines: list[dict[str, str]]) -> None:
+    data = "".join(json.dumps({"id": "x", **line}) + "\n" for line in lines).encode()
+    for row, line in zip(read(data, "a.jsonl"), lines, strict=True):
+        assert {name: value for name, value in row.values.items() if value} == {
+            name: value for name, value in {"id": "x", **line}.items() if value
+        }

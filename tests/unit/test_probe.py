@@ -1,0 +1,88 @@
+"""What an upload is, is found while it streams past, however it is cut into chunks."""
+
+import codecs
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portal.packages.manifest import UnableToRead
+from portal.packages.manifest.probe import Probe, Probed
+
+
+def probed(data: bytes, chunk: int = 3, limit: int = 1 << 20) -> Probed:
+    probe = Probe(limit=limit)
+    for start in range(0, len(data), chunk):
+        probe.feed(data[start : start + chunk])
+    return probe.finish()
+
+
+def refused(data: bytes, **how: int) -> UnableToRead:
+    with pytest.raises(UnableToRead) as error:
+        probed(data, **how)
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "certainty"),
+    [
+        (b"id,text\n1,a\n", "utf-8", "proven"),
+        ("编号,内容\n1,潮水\n".encode(), "utf-8", "proven"),
+        ("编号,内容\n1,潮水\n".encode("utf-8-sig"), "utf-8-sig", "declared"),
+        ("编号,内容\n1,潮水😀\n".encode("gb18030"), "gb18030", "likely"),
+        ("联通".encode("gb18030") + b"\n" + "的".encode("gb18030"), "gb18030", "likely"),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 2, 3, 1000])
+def test_encodings_are_told_apart(data: bytes, encoding: str, certainty: str, chunk: int) -> None:
+    found = probed(data, chunk)
+    assert (found.encoding, found.certainty) == (encoding, certainty)
+    assert (found.size, found.sha256) == (len(data), hashlib.sha256(data).hexdigest())
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), st.integers(1, 7))
+def test_utf8_is_always_recognised(text: str, chunk: int) -> None:
+    data = text.encode()
+    if data.startswith((codecs.BOM_UTF8, b"%PDF", b"Rar!", b"PAR1", b"PK\x03\x04")):
+        return
+    assert probed(data, chunk).encoding == "utf-8"
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_bytes_that_are_no_text_name_their_line(chunk: int) -> None:
+    error = refused(b"id,text\n1,a\n2,\xff\xff\n3,b\n", chunk=chunk)
+    assert (error.code, error.details) == ("undecodable", {"line": 3})
+
+
+def test_a_broken_byte_in_proven_utf8_is_not_taken_for_gb18030() -> None:
+    text = "潮水在夜里安静地上涨，清晨又慢慢退去。" * 3
+    error = refused(f"内容\n{text}\n".encode() + b"\xd0\xa1\xb6\n" + text.encode(), chunk=16)
+    assert (error.code, error.details) == ("broken_utf8", {"line": 3})
+
+
+def test_a_character_cut_off_at_the_end_is_a_fault() -> None:
+    assert refused("内容\n潮水".encode()[:-1] + b"", chunk=4).code in {"undecodable", "broken_utf8"}
+    assert refused(b"\xef\xbb\xbfid\n\xe6\xbd").code == "broken_utf8"
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "empty_file"),
+        (b"a\0b", "binary_file"),
+        (b"%PDF-1.7 x", "wrong_format"),
+        (b"\x1f\x8b\x08xxxxxx", "wrong_format"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1xx", "old_excel"),
+        ("id,text\n1,a".encode("utf-16"), "utf16"),
+    ],
+)
+def test_other_files_are_named(data: bytes, code: str) -> None:
+    assert refused(data).code == code
+
+
+def test_the_limit_stops_an_upload_at_once() -> None:
+    probe = Probe(limit=5)
+    probe.feed(b"12345")
+    with pytest.raises(UnableToRead, match="too_large"):
+        probe.feed(b"6")
