@@ -1,0 +1,190 @@
+"""What is asked of the model is checked when it is saved, and shown before that."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoCaptureOnCommitCallbacks
+
+from portal.departments.refusals import UnableToChangeState, UnableToFind
+from portal.packages import services, tasks
+from portal.packages.models import Package
+from portal.packages.task import UnableToSaveTask, task_of
+from scheduler.domain.lifecycle import PackageState
+from tests.manifests import NOW, draft, ingested
+from tests.world import World
+
+DATA = "id,text,brand\n1,so good,x\n2,,y\n3,c,z\n4,d,z\n"
+SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def refused(world: World, **fields: Any) -> dict[str | None, str]:
+    package = draft(world, DATA)
+    with pytest.raises(UnableToSaveTask) as error:
+        services.save_task(package=package, by=world.alice, now=NOW, **fields)  # type: ignore[misc]
+    return {problem.field: problem.code for problem in error.value.problems}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "code"),
+    [
+        ({"user_template": "Judge {{txet}}"}, "user_template", "unknown_column"),
+        ({"user_template": "  "}, "user_template", "empty_prompt"),
+        ({"user_template": "Judge"}, "user_template", "no_column_used"),
+        ({"user_template": "Judge {{text"}, "user_template", "unclosed_field"),
+        ({"system_template": "{{}}"}, "system_template", "empty_field"),
+        ({"id_column": "ID"}, "id_column", "unknown_column"),
+        ({"labels": ["good"]}, "labels", "label_count"),
+        ({"labels": [str(n) for n in range(51)]}, "labels", "label_count"),
+        ({"labels": ["good", " good "]}, "labels", "duplicate_label"),
+        ({"labels": ["good", " "]}, "labels", "empty_label"),
+        ({"labels": ["good", "a\nb"]}, "labels", "invalid_label"),
+        ({"labels": ["good", "a b c d e f g h i"]}, "labels", "label_too_long"),
+        ({"max_output_tokens": 129}, "max_output_tokens", "output_limit"),
+        ({"max_output_tokens": 0}, "max_output_tokens", "output_limit"),
+        ({"temperature": 2.5}, "temperature", "invalid_temperature"),
+        ({"kind": "poetry"}, "kind", "unknown_kind"),
+        ({"model": None}, "model", "no_model"),
+        ({"name": " "}, "name", "invalid_name"),
+        ({"kind": "extraction", "json_schema": None}, "json_schema", "invalid_schema"),
+        ({"kind": "extraction", "json_schema": '{"type": '}, "json_schema", "invalid_schema"),
+        ({"kind": "extraction", "json_schema": {"type": "objekt"}}, "json_schema", "invalid_schema"),
+        ({"kind": "extraction", "json_schema": {"type": "array"}}, "json_schema", "invalid_schema"),
+        (
+            {"kind": "extraction", "json_schema": {**SCHEMA, "$defs": {"a": {"$ref": "http://example.test/a"}}}},
+            "json_schema",
+            "invalid_schema",
+        ),
+        ({"user_template": "word " * 600 + "{{text}}"}, "user_template", "prompt_too_long"),
+    ],
+)
+def test_each_fault_is_told_at_its_field(world: World, fields: dict[str, Any], field: str, code: str) -> None:
+    assert refused(world, **fields) == {field: code}
+
+
+def test_all_faults_are_told_at_once(world: World) -> None:
+    assert refused(world, labels=[], user_template="{{x}}", name="") == {
+        "labels": "label_count",
+        "user_template": "unknown_column",
+        "name": "invalid_name",
+    }
+
+
+def test_an_unknown_column_names_the_nearest(world: World) -> None:
+    package = draft(world, DATA)
+    with pytest.raises(UnableToSaveTask, match="Did you mean “text”"):
+        services.save_task(package=package, by=world.alice, now=NOW, user_template="{{Txet}}")
+
+
+def test_a_disabled_model_is_refused(world: World) -> None:
+    world.echo.is_enabled = False
+    world.echo.save()
+    package = Package(name="x", reading={"columns": ["text"]}, user_template="{{text}}", labels=["a", "b"])
+
+    assert [problem.code for problem in task_of(package, {"model": world.echo}).problems] == ["model_disabled"]
+
+
+def test_a_schema_may_be_text_and_is_kept_as_an_object(world: World) -> None:
+
+    package = draft(world, DATA, kind="extraction", json_schema=json.dumps(SCHEMA))
+    package.refresh_from_db()
+    assert package.json_schema == SCHEMA
+
+
+def test_saving_takes_a_quoted_package_back_to_draft(world: World) -> None:
+    package = ingested(world, DATA)
+    assert package.state == PackageState.QUOTED
+    services.save_task(package=package, by=world.alice, now=NOW, labels=["a", "b", "c"])
+    assert (package.state, package.rows_total, package.labels) == (PackageState.DRAFT, 0, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("state", [PackageState.ADMITTED, PackageState.VALIDATING, PackageState.COMPLETED])
+def test_a_promised_package_keeps_its_task(world: World, state: PackageState) -> None:
+    package = draft(world, DATA)
+    Package.objects.for_department(world.retail).update(state=state)
+    with pytest.raises(UnableToChangeState):
+        services.save_task(package=package, by=world.alice, now=NOW, labels=["x", "y"])
+    with pytest.raises(UnableToChangeState):
+        services.start_reading(package=package, by=world.alice, now=NOW)
+    package.refresh_from_db()
+    assert (package.labels, package.state) == (["good", "bad"], state)
+
+
+def test_a_preview_shows_the_first_prompts_with_their_tokens(world: World) -> None:
+    package = draft(world, DATA)
+    seen = services.preview(
+        package=package,
+        fields={"system_template": "Be brief.", "user_template": "Judge {{text}} of {{brand}}"},
+        department=world.retail,
+    )
+    assert [prompt.row for prompt in seen.prompts] == [1, 2, 3]
+    assert seen.prompts[0].messages == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Judge so good of x"},
+    ]
+    assert [prompt.tokens for prompt in seen.prompts] == [9, 7, 8]  # words, and one for each message
+    assert seen.fixed_tokens == 6
+    assert seen.fixed_share == pytest.approx(18 / 24)
+    assert seen.prompts[1].problem == "“text” is empty, and the prompt needs it. Fill it in."
+
+
+def test_a_preview_tells_faults_and_never_raises(world: World) -> None:
+    package = draft(world, DATA)
+    seen = services.preview(
+        package=package,
+        fields={"user_template": "{{nothing}}", "model": None, "labels": [], "max_output_tokens": -1},
+        department=world.retail,
+    )
+    assert seen.prompts == ()
+    assert {problem.code for problem in seen.problems} == {
+        "unknown_column",
+        "no_model",
+        "label_count",
+        "output_limit",
+    }
+
+
+def test_a_preview_is_only_for_the_department_that_owns_the_package(world: World) -> None:
+    with pytest.raises(UnableToFind):
+        services.preview(package=draft(world, DATA), fields={}, department=world.legal)
+
+
+def test_reading_is_enqueued_after_the_commit(
+    world: World,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[tuple[object, ...]] = []
+    monkeypatch.setattr(tasks.ingest, "apply_async", lambda args, **_: sent.append(tuple(args)))
+    package = draft(world, DATA)
+    with django_capture_on_commit_callbacks(execute=True):
+        services.start_reading(package=package, by=world.alice, now=NOW)
+        assert sent == []
+    assert sent == [(str(package.pk), 1)]
+    assert package.state == PackageState.VALIDATING
+
+
+def test_the_sweep_enqueues_stuck_reading_again_and_only_once_a_minute(
+    world: World,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[tuple[object, ...]] = []
+    monkeypatch.setattr(tasks.ingest, "apply_async", lambda args, **_: sent.append(tuple(args)))
+    package = draft(world, DATA)
+    services.start_reading(package=package, by=world.alice, now=NOW)
+    with django_capture_on_commit_callbacks(execute=True):
+        services.sweep(now=NOW + timedelta(seconds=59))
+    assert sent == []
+    for later in (61, 70):
+        with django_capture_on_commit_callbacks(execute=True):
+            services.sweep(now=NOW + timedelta(seconds=later))
+    assert sent == [(str(package.pk), 1)]
+
+
+def test_reading_can_be_stopped(world: World) -> None:
+    package = draft(world, DATA)
+    services.start_reading(package=package, by=world.alice, now=NOW)
+    services.stop_reading(package=package, by=world.alice, now=NOW)
+    assert (package.state, package.ingest_epoch) == (PackageState.DRAFT, 2)

@@ -1,0 +1,135 @@
+"""An upload becomes a draft, or is refused and leaves nothing."""
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
+
+from portal.departments.refusals import Refusal, UnableToChangeState
+from portal.packages import services
+from portal.packages.manifest import BadRow, Row
+from portal.packages.models import Package
+from portal.packages.store import objects
+from portal.packages.uploads import create_draft, discard_draft, first_rows
+from scheduler.domain.lifecycle import PackageState
+from tests.manifests import NOW, draft, read_now
+from tests.world import World
+
+
+def upload(world: World, *chunks: bytes, filename: str = "评论.csv", name: str | None = None) -> Package:
+    return create_draft(by=world.alice, department=world.retail, filename=filename, chunks=chunks, name=name, now=NOW)
+
+
+def lies_in_store(package: Package) -> list[str]:
+    return [found.key for found in objects().list(f"{package.department_id.hex}/")]
+
+
+def test_a_file_is_kept_untouched_and_its_reading_is_known(world: World) -> None:
+    data = "编号,内容\r\n1,潮水\r\n2,岸\r\n".encode("gb18030")
+    package = upload(world, data[:5], data[5:])
+    assert (package.state, package.name, package.manifest_bytes) == (PackageState.DRAFT, "评论", len(data))
+    assert package.reading == {
+        "format": "csv",
+        "encoding": "gb18030",
+        "delimiter": ",",
+        "columns": ["编号", "内容"],
+        "certainty": "likely",
+    }
+    assert package.manifest_key == f"{world.retail.id.hex}/{package.id.hex}/manifest/original.csv"
+    assert objects().get(package.manifest_key) == data
+    assert first_rows(package, 1) == [Row(1, {"编号": "1", "内容": "潮水"})]
+
+
+def test_names_are_cleaned(world: World) -> None:
+    package = upload(world, b"a\n1\n", filename="C:\\files\\re\u0000views.2026.CSV", name="  my \n package ")
+    assert (package.filename, package.name) == ("reviews.2026.CSV", "my package")
+    assert package.manifest_key.endswith("/original.csv")
+    assert upload(world, b"a\n1\n", filename="../..").filename == ".."
+
+
+@pytest.mark.parametrize(
+    ("data", "filename", "code"),
+    [
+        (b"", "a.csv", "empty_file"),
+        (b"id\0text", "a.csv", "binary_file"),
+        (b"id,text\n1,\xff\xff\n", "a.csv", "undecodable"),
+        (b"id,text\n", "a.csv", "no_rows"),
+        (b"id,id\n1,2\n", "a.csv", "duplicate_column"),
+        (b"%PDF-1.7 ......", "a.pdf", "wrong_format"),
+        (b"#!/bin/sh\nexit\n", "a.sh", "unknown_format"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_and_leaves_nothing(
+    world: World, data: bytes, filename: str, code: str
+) -> None:
+    with pytest.raises(Refusal) as refused:
+        upload(world, data, filename=filename)
+    assert (refused.value.code, refused.value.field, refused.value.status) == (code, "file", 422)
+    assert not Package.objects.for_department(world.retail).exists()
+    assert list(objects().list(f"{world.retail.id.hex}/")) == []
+
+
+def test_the_first_bad_line_is_named(world: World) -> None:
+    with pytest.raises(Refusal) as refused:
+        upload(world, b"id,text\n1,a\n", b"2,\xff\xff\n")
+    assert refused.value.details == {"line": 3}
+    assert "Line 3" in str(refused.value.message)
+
+
+def test_a_file_above_the_limit_is_refused_with_the_limit(world: World, settings: Settings) -> None:
+    settings.UPLOAD_LIMIT_BYTES = 2048
+    with pytest.raises(Refusal) as refused:
+        upload(world, b"a\n", b"1\n" * 2000)
+    assert (refused.value.code, refused.value.status) == ("too_large", 413)
+    assert "2" in str(refused.value.message)
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(world: World) -> None:
+    def chunks() -> Iterator[bytes]:
+        yield b"id,text\n1,a\n"
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        create_draft(by=world.alice, department=world.retail, filename="a.csv", chunks=chunks(), now=NOW)
+    assert not Package.objects.for_department(world.retail).exists()
+    assert list(objects().list(f"{world.retail.id.hex}/")) == []
+
+
+def test_a_discarded_draft_is_gone_with_its_file(
+    world: World, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    package = draft(world, "text\na\n")
+    read_now(package)
+    with django_capture_on_commit_callbacks(execute=True):
+        discard_draft(package=package, by=world.alice, now=NOW)
+    assert not Package.objects.for_department(world.retail).exists()
+    assert lies_in_store(package) == []
+
+
+def test_a_package_that_is_promised_cannot_be_discarded(world: World) -> None:
+    package = draft(world, "text\na\n")
+    Package.objects.for_department(world.retail).update(state=PackageState.ADMITTED)
+    with pytest.raises(UnableToChangeState):
+        discard_draft(package=package, by=world.alice, now=NOW)
+    assert objects().exists(package.manifest_key)
+
+
+def test_bad_rows_among_the_first_are_shown_as_such(world: World) -> None:
+    package = upload(world, b"id,text\n1\n2,b\n")
+    first, second = first_rows(package, 5)
+    assert isinstance(first, BadRow)
+    assert second == Row(2, {"id": "2", "text": "b"})
+
+
+def test_the_sweep_removes_what_broken_uploads_left_for_a_day(world: World, settings: Settings, tmp_path: Path) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    old, new, other = tmp_path / "a.upload.csv", tmp_path / "b.upload.csv", tmp_path / "kept.txt"
+    for path in (old, new, other):
+        path.touch()
+        os.utime(path, (0, (NOW - timedelta(hours=23)).timestamp()))
+    os.utime(old, (0, (NOW - timedelta(hours=25)).timestamp()))
+    services.sweep(now=NOW)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.upload.csv", "kept.txt"]
