@@ -4,37 +4,21 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
 import redis
-from django.db import connection
 from django.utils import timezone
 
 from scheduler.bus import Bus, open_bus
 from scheduler.objects import open_store
+from tests.programs import database_url, until
 from tests.shards import HandWorker, promised, state_of
 from tests.world import World
 
 URL = os.environ["REDIS_URL"]
 Start = Callable[[], "subprocess.Popen[bytes]"]
-
-
-def until(true: Callable[[], bool], *, within_s: float = 20.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)  # between two looks
-
-
-def database_url() -> str:
-    """The tests' own database, for another program."""
-    its = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{its['NAME']}"
-    return f"postgresql://{its['USER']}:{its['PASSWORD']}@{its['HOST']}:{its['PORT']}/{its['NAME']}"
 
 
 @pytest.fixture
