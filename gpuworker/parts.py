@@ -26,7 +26,7 @@ class UnableToUseObjects(Exception):
         self.code = code
 
 
-async def stored(call: Callable[[], Returned], waits_s: Iterable[float] = STORE_WAITS_S) -> Returned:
+async def stored(call: Callable[[], Returned], waits_s: Iterable[float]) -> Returned:
     """``call()`` in a thread, again after input-output errors. Raises :class:`UnableToUseObjects`, ``ObjectExists``."""
     for wait_s in waits_s:
         try:
@@ -79,6 +79,7 @@ class ShardParts:
 
     store: ObjectStore
     assignment: Assignment
+    waits_s: tuple[float, ...] = STORE_WAITS_S
     totals: Totals = field(default_factory=Totals)
     keys: list[str] = field(default_factory=list)
     unwritten: list[ItemResult] = field(default_factory=list)
@@ -86,7 +87,7 @@ class ShardParts:
 
     async def missing(self) -> list[ShardItem]:
         """The shard's items that no part has a result for, in running order. Call it first."""
-        return await stored(self._missing)
+        return await stored(self._missing, self.waits_s)
 
     def _missing(self) -> list[ShardItem]:
         items = list(load(self.store, self.assignment.shard_key, ShardItem))
@@ -105,7 +106,7 @@ class ShardParts:
         if not results:
             return
         key = part_key(self.assignment.parts_prefix, self.assignment.epoch, self._seq)
-        await stored(lambda: self._write(key, dump(results)))
+        await stored(lambda: self._write(key, dump(results)), self.waits_s)
         del self.unwritten[: len(results)]
         self._seq += 1
         self.keys.append(key)

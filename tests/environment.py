@@ -17,7 +17,7 @@ _var = Path(tempfile.mkdtemp(prefix="slackwater-test-"))
 _said: list[str] = []
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -64,7 +64,7 @@ def _prepare() -> None:
     if url:
         _said.append(f"redis: TEST_REDIS_URL {url}")
     else:
-        port = _free_port()
+        port = free_port()
         server = start_valkey(port)
         atexit.register(server.wait)
         atexit.register(server.terminate)
