@@ -72,3 +72,12 @@ def assess_on(
     hold = Hold(slack.path.until(now + offer_valid_for), slack.path.until(now + 2 * offer_valid_for))
     expected = work_s if expected_s is None else expected_s
     return assess(slack, work_s=work_s, expected_s=expected, deadline_at=deadline_at, hold=hold)
+
+
+def least_margin(slack: Slack) -> float | None:
+    """GPU-seconds to spare at the tightest deadline, negative when it will be missed; ``None`` without promises."""
+    owed, margins = 0.0, []
+    for promise in sorted(slack.promises, key=lambda one: one.deadline_at):
+        owed += promise.work_s
+        margins.append(slack.path.until(promise.deadline_at) - owed)
+    return min(margins, default=None)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from portal.capacity import catalogue, queries
 from portal.capacity.forms import ModelForm, PoolForm, WindowForm
 from portal.capacity.models import LanguageModel, Pool, Window
-from portal.capacity.week import HEIGHT, HOURS, WIDTH, DayRow, week
+from portal.capacity.week import HEIGHT, HOURS, HOURS_Y, WIDTH, DayRow, week
 from portal.departments.models import Role
 from portal.departments.permissions import open_to, signed_in
 from scheduler.domain.slack import Slack
@@ -22,20 +22,22 @@ from scheduler.domain.slack import Slack
 
 @dataclass(frozen=True)
 class PoolCard:
-    """A pool as the list shows it; ``owed_h`` and ``spare_h`` are GPU-hours."""
+    """A pool as the list shows it; ``owed_h`` and ``spare_h`` (``None``: nothing is promised) are GPU-hours."""
 
     pool: Pool
     rows: list[DayRow]
     share_now: float
     owed_h: float
-    spare_h: float
+    spare_h: float | None
 
 
 def _card(pool: Pool, now: datetime) -> PoolCard:
     slack = queries.slack_of(pool, now=now)
     owed = sum(promise.work_s for promise in slack.promises)
     share = queries.share_of(pool, now=now) * 100
-    return PoolCard(pool, _week_of(pool), share, owed / 3600, slack.min_slack() / 3600)
+    margin = queries.least_margin(slack)
+    spare_h = None if margin is None else margin / 3600
+    return PoolCard(pool, _week_of(pool), share, owed / 3600, spare_h)
 
 
 def _week_of(pool: Pool) -> list[DayRow]:
@@ -157,7 +159,7 @@ def _pool_page(request: HttpRequest, existing: Pool, *, form: PoolForm, window_f
 
 def _say_saved(request: HttpRequest, changed: Pool) -> None:
     """Saved; and a warning when what was promised does not fit into the pool as it is now."""
-    short_s = -_fresh_slack(changed).min_slack()
+    short_s = -(queries.least_margin(_fresh_slack(changed)) or 0)
     if short_s > 1:
         told = _("Saved, but what is already promised on this pool no longer fits: %(hours).1f GPU-hours are missing.")
         messages.warning(request, told % {"hours": short_s / 3600})
@@ -171,4 +173,4 @@ def _fresh_slack(changed: Pool) -> Slack:
 
 def _drawing() -> dict[str, Any]:
     """The measures of the week strip."""
-    return {"week_width": WIDTH, "week_height": HEIGHT, "week_hours": HOURS}
+    return {"week_width": WIDTH, "week_height": HEIGHT, "week_hours": HOURS, "week_hours_y": HOURS_Y}

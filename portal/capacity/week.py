@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from scheduler.domain.calendar import WeeklyWindow, occurrences, share_at
@@ -14,7 +13,8 @@ _DAY = timedelta(days=1)
 
 # The drawing's own units: a row of 22 with a gap of 6 for each day, 24 for each hour, room for names at the left.
 ROW, GAP, LEFT, HOUR, TOP = 22, 6, 44, 24, 4
-WIDTH, HEIGHT = LEFT + 24 * HOUR + 8, TOP + 7 * (ROW + GAP) + 16
+WIDTH, HEIGHT = LEFT + 24 * HOUR + 8, TOP + 7 * (ROW + GAP) + 18
+HOURS_Y = HEIGHT - 5
 HOURS = [(LEFT + hour * HOUR, hour) for hour in range(0, 25, 3)]
 """Where hours are written under the rows: (x, hour)."""
 
@@ -49,10 +49,10 @@ def week(windows: Sequence[WeeklyWindow], base_share: float) -> list[DayRow]:
 def _row(day: int, windows: Sequence[WeeklyWindow], base_share: float) -> DayRow:
     start = _MONDAY + day * _DAY
     y = TOP + day * (ROW + GAP)
-    stretches = [
-        _stretch(a - start, b - start, y, share_at(windows, base_share, _UTC, a))
-        for a, b in pairwise(_edges(windows, start))
-    ]
+    shares = [(at, share_at(windows, base_share, _UTC, at)) for at in _edges(windows, start)[:-1]]
+    steps = [(at, share) for n, (at, share) in enumerate(shares) if n == 0 or share != shares[n - 1][1]]
+    ends = [at for at, _share in steps[1:]] + [start + _DAY]
+    stretches = [_stretch(at - start, end - start, y, share) for (at, share), end in zip(steps, ends, strict=True)]
     return DayRow(day, y, y + ROW - 6, stretches)
 
 

@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 
 from portal.audit.models import AuditRecord
 from portal.capacity.models import Pool
-from portal.capacity.queries import share_of, slack_of
+from portal.capacity.queries import least_margin, share_of, slack_of
 from portal.packages.models import Package, Shard
 from portal.packages.queries import Line, lines_of
 from scheduler.board import Board, UnableToReachBoard
@@ -29,7 +29,10 @@ _board = Board(settings.REDIS_URL)
 
 @dataclass(frozen=True)
 class PoolLine:
-    """A pool now. ``backlog_h`` and ``slack_h`` are GPU-hours; a negative slack means a promise will be broken."""
+    """A pool now. ``backlog_h`` and ``slack_h`` are GPU-hours.
+
+    ``slack_h`` is what the tightest promise has to spare: negative, it will be broken; ``None``, there is none.
+    """
 
     pool: Pool
     workers: int
@@ -39,7 +42,7 @@ class PoolLine:
     waiting: int
     running: int
     backlog_h: float
-    slack_h: float
+    slack_h: float | None
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ def _pool_line(pool: Pool, workers: Sequence[Heartbeat], now: datetime) -> PoolL
         running=Count("id", filter=Q(state__in=[ShardState.ASSIGNED, ShardState.RUNNING])),
         work=Sum("work_s", filter=Q(state__in=[ShardState.WAITING, ShardState.ASSIGNED, ShardState.RUNNING])),
     )
+    margin = least_margin(slack_of(pool, now=now))
     return PoolLine(
         pool=pool,
         workers=len(mine),
@@ -102,7 +106,7 @@ def _pool_line(pool: Pool, workers: Sequence[Heartbeat], now: datetime) -> PoolL
         waiting=sums["waiting"],
         running=sums["running"],
         backlog_h=(sums["work"] or 0) / 3600,
-        slack_h=slack_of(pool, now=now).min_slack() / 3600,
+        slack_h=None if margin is None else margin / 3600,
     )
 
 

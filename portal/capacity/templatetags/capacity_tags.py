@@ -1,5 +1,7 @@
 """How pools and their weeks are written in pages."""
 
+from decimal import Decimal
+
 from django import template
 from django.utils.dates import WEEKDAYS_ABBR
 from django.utils.translation import gettext_lazy as _
@@ -27,3 +29,9 @@ def days_of(window: Window) -> str:
 def percent(share: float) -> str:
     """A share of 0 to 1 as "85 %"."""
     return f"{float(share) * 100:g} %"
+
+
+@register.filter
+def rate(price: Decimal) -> str:
+    """A price per 1,000 tokens with as many decimals as it has: "0.0005"."""
+    return f"{price.normalize():f}"
