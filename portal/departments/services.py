@@ -33,11 +33,9 @@ class UnableToSignInYet(UnableToSignIn):
 
 
 def check_credentials(*, email: str, password: str, now: datetime) -> Person:
-    """The person whose password this is. Counts the attempt first, so that parallel guesses are counted too."""
+    """The person whose password this is; :class:`UnableToSignIn` otherwise."""
     email = email.strip().lower()
-    if _attempts(email, now) >= ATTEMPTS_ALLOWED:
-        raise UnableToSignInYet(_("Too many attempts for this address. Wait five minutes, then try again."))
-    _count_attempt(email, now)
+    _spend_attempt(email, now)
     person = authenticate(username=email, password=password)
     if not isinstance(person, Person):
         raise UnableToSignIn(
@@ -46,6 +44,19 @@ def check_credentials(*, email: str, password: str, now: datetime) -> Person:
     SignInAttempt.objects.filter(email=email).delete()
     audit.record(action="person.signed_in", subject=person.pk, now=now, by=person, department=person.department)
     return person
+
+
+def _spend_attempt(email: str, now: datetime) -> None:
+    """Count one attempt before the password is looked at, so that guesses sent side by side are counted too.
+
+    Attempts that are refused are not counted: the wait ends even if somebody goes on trying.
+    """
+    spent = _attempts(email, now)
+    if spent < ATTEMPTS_ALLOWED:
+        _count_attempt(email, now)
+        spent = _attempts(email, now) - 1
+    if spent >= ATTEMPTS_ALLOWED:
+        raise UnableToSignInYet(_("Too many attempts for this address. Wait five minutes, then try again."))
 
 
 def _attempts(email: str, now: datetime) -> int:
