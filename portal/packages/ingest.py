@@ -1,11 +1,11 @@
 """Reading a manifest: one pass from rows to shards, in flat memory, the same each time.
 
 A run holds an ingest epoch. Whoever begins another run takes the next one, and the older run notices before it
-writes its next shard and stops.
+writes anything and stops: what is written is written while the package's row is locked.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -20,18 +20,18 @@ from portal.audit.services import record
 from portal.capacity.models import Pool
 from portal.capacity.queries import work_model_of
 from portal.packages import timeline
-from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
+from portal.packages.manifest import BadRow, Row, Rows, UnableToRead
 from portal.packages.manifest.reading import checked_columns
 from portal.packages.models import Kind, Package, Shard
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
 from portal.packages.results import set_aside_key
 from portal.packages.screening import Screening
+from portal.packages.source import manifest_rows
 from portal.packages.store import objects
 from portal.packages.task import Task, task_of
 from scheduler.domain.lifecycle import PackageState
 from scheduler.domain.sharding import cut
 from scheduler.domain.work import WorkModel
-from scheduler.objects import ObjectNotFound
 from scheduler.records import ShardItem, dump, writing
 from scheduler.tokenizers import Tokenizer
 
@@ -93,18 +93,17 @@ class _Run:
     def read(self) -> None:
         self._forget_earlier_runs()
         tokenizer = self._tokenizer()
-        key = set_aside_key(self._package)
-        with writing(self._store, key) as set_aside:
+        with ExitStack() as stack:
+            set_aside = stack.enter_context(writing(self._store, set_aside_key(self._package)))
             columns = dict.fromkeys(self._package.reading["columns"])
             screening = Screening(self._task, tokenizer, set_aside, columns=columns)
-            with self._manifest(screening) as manifest:
-                model = self._work_model()
-                output = _output_tokens(self._task, tokenizer)
-                items = screening.items(manifest)
+            model, output = self._work_model(), _output_tokens(self._task, tokenizer)
+            with manifest_rows(self._package) as manifest:
+                items = screening.items(self._telling(manifest, screening))
                 for shard in cut(items, model=model, output_tokens=output, target_s=settings.SHARD_TARGET_S):
                     self._write(shard, model, output, screening.rows_read)
-            self._tell(screening.rows_read)
-        self._finish(screening, tokenizer.count_chat(fixed_messages(self._task.system, self._task.user)))
+            fixed = tokenizer.count_chat(fixed_messages(self._task.system, self._task.user))
+            self._finish(screening, fixed, stack)
 
     def refuse(self, code: str, **params: Any) -> None:
         """Leave the package ``invalid``: its settings are kept and may be corrected."""
@@ -123,17 +122,7 @@ class _Run:
         pools = Pool.objects.filter(model=self._task.model).order_by("-is_open", "name")
         return work_model_of(pools.first() or Pool())
 
-    @contextmanager
-    def _manifest(self, screening: Screening) -> Iterator[Iterator[Row | BadRow]]:
-        reading = Reading.from_json(self._package.reading)
-        try:
-            stream = self._store.open_read(self._package.manifest_key)
-        except ObjectNotFound as error:
-            raise UnableToRead("file_lost") from error
-        with stream:
-            yield self._telling(rows(stream, reading), screening)
-
-    def _telling(self, source: Iterator[Row | BadRow], screening: Screening) -> Iterator[Row | BadRow]:
+    def _telling(self, source: Rows, screening: Screening) -> Iterator[Row | BadRow]:
         """``source``, with the progress told every two seconds even where no shard comes of it."""
         for row in source:
             if row.number % 64 == 0 and self._clock() - self._told_at >= TOLD_EVERY:
@@ -156,17 +145,17 @@ class _Run:
         with transaction.atomic():
             self._tell(0)
             self._package.shards.all().delete()
-        for folder in ("shards", "parts", "out"):
-            self._store.delete_prefix(f"{self._package.prefix}/{folder}/")
+            for folder in ("shards", "parts", "out"):
+                self._store.delete_prefix(f"{self._package.prefix}/{folder}/")
 
     def _write(self, items: list[ShardItem], model: WorkModel, output_tokens: int, rows_read: int) -> None:
-        """Write one shard: first the right to, then the object, then its row with the right checked again."""
-        self._tell(rows_read)
+        """Write one shard, its object too while the package is locked: an older run can never overwrite a newer's."""
         key = f"{self._package.prefix}/shards/{self._shards}.jsonl.zst"
-        self._store.put(key, dump(items))
+        data = dump(items)
         tokens = sum(item.tokens for item in items)
         with transaction.atomic():
             self._tell(rows_read)
+            self._store.put(key, data)
             Shard.objects.create(
                 department_id=self._package.department_id,
                 package=self._package,
@@ -179,7 +168,7 @@ class _Run:
             )
         self._shards += 1
 
-    def _finish(self, screening: Screening, fixed_tokens: int) -> None:
+    def _finish(self, screening: Screening, fixed_tokens: int, set_aside: ExitStack) -> None:
         found: dict[str, Any] = {
             "rows_total": screening.rows_read,
             "rows_good": screening.good,
@@ -197,6 +186,7 @@ class _Run:
             found |= {"state": PackageState.INVALID, "refusal": refusal}
         with transaction.atomic():
             self._update(**found)
+            set_aside.close()  # the object appears while the package is locked, as those of shards do
             self._record("package.read", rows=screening.rows_read, good=screening.good, shards=self._shards)
             self._tell_people(screening)
         log.info(

@@ -2,13 +2,13 @@
 
 import heapq
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from portal.packages.manifest import BadRow, Reading, Row, rows
+from portal.packages.manifest import BadRow, Row, UnableToRead
 from portal.packages.models import Package, Shard
 from portal.packages.sheets import Layout, csv_lines, json_lines
+from portal.packages.source import manifest_rows
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import ItemStatus, ShardState
 from scheduler.objects import ObjectNotFound, ObjectStore
@@ -86,8 +86,7 @@ def rows_with_outcomes(
 ) -> Iterator[tuple[Row | BadRow, Outcome]]:
     """Every row that has ended with its original columns; with ``is_final`` every row of the manifest, once."""
     ended = outcomes(package, store=store, is_final=is_final)
-    with closing(store.open_read(package.manifest_key)) as stream:
-        manifest = rows(stream, Reading.from_json(package.reading))
+    with manifest_rows(package) as manifest:
         for outcome in ended:
             row = next((row for row in manifest if is_final or row.number >= outcome.row), None)
             if row is None or row.number != outcome.row:
@@ -107,5 +106,8 @@ def partial(package: Package, form: Format) -> Iterator[bytes]:
             yield lines.line(
                 layout.result(row.values, outcome) if form == "jsonl" else layout.cells(row.values, outcome)
             )
-    except ObjectNotFound:  # discarded or read anew under the reader's hands: what was sent is all there is
+    except (
+        ObjectNotFound,
+        UnableToRead,
+    ):  # discarded or read anew under the reader's hands: what was sent is all there is
         return

@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from functools import lru_cache
 from itertools import islice
 from pathlib import PurePath
 
@@ -17,13 +16,13 @@ from portal.audit.services import record
 from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import reasons, timeline, wording
-from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
+from portal.packages.manifest import BadRow, Reading, Row, UnableToRead
 from portal.packages.manifest.probe import Probe
 from portal.packages.manifest.sniff import sniff, suffix_of
 from portal.packages.models import Package
+from portal.packages.source import manifest_rows
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import EDITABLE
-from scheduler.objects import ObjectNotFound
 
 HEAD_ROWS = 20
 
@@ -111,14 +110,5 @@ def _delete_objects(prefix: str) -> None:
 
 def first_rows(package: Package, count: int = HEAD_ROWS) -> list[Row | BadRow]:
     """The first rows of the manifest, at most ``HEAD_ROWS``. Raises :class:`UnableToRead`."""
-    reading = Reading.from_json(package.reading)
-    return list(_head(package.manifest_key, package.manifest_sha256, reading)[:count])
-
-
-@lru_cache(maxsize=32)
-def _head(key: str, _sha256: str, reading: Reading) -> tuple[Row | BadRow, ...]:
-    try:
-        with objects().open_read(key) as stream:
-            return tuple(islice(rows(stream, reading), HEAD_ROWS))
-    except ObjectNotFound as error:
-        raise UnableToRead("file_lost") from error
+    with manifest_rows(package) as manifest:
+        return list(islice(manifest, min(count, HEAD_ROWS)))

@@ -1,13 +1,12 @@
 """CSV manifests, by the standard library's reader in its strict mode. Pure."""
 
 import csv
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from portal.packages.manifest.blanks import Numbering
 from portal.packages.manifest.lines import Lines, lines_of
-from portal.packages.manifest.reading import MAX_FIELD, RAW, BadRow, Reading, Row, UnableToRead, checked_columns
+from portal.packages.manifest.reading import MAX_FIELD, RAW, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -24,7 +23,7 @@ def describe(stream: BinaryIO, reading: Reading) -> Reading:
     raise UnableToRead("no_rows")
 
 
-def rows(stream: BinaryIO, reading: Reading) -> Iterator[Row | BadRow]:
+def rows(stream: BinaryIO, reading: Reading) -> Rows:
     """See ``portal.packages.manifest.rows``."""
     numbering = Numbering()
     with lines_of(stream, reading.encoding) as lines:

@@ -1,13 +1,12 @@
 """JSON Lines manifests: one flat object per line; numbers keep the digits they were written with. Pure."""
 
 import json
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO, NoReturn
 
 from portal.packages.manifest.blanks import Numbering
 from portal.packages.manifest.lines import Lines, lines_of
-from portal.packages.manifest.reading import RAW, BadRow, Reading, Row, UnableToRead, checked_columns
+from portal.packages.manifest.reading import RAW, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
 
 LOOKED_AT = 100
 """Rows whose keys make the columns that a prompt can use."""
@@ -38,7 +37,7 @@ def _columns(names: list[str]) -> tuple[str, ...]:
     return columns
 
 
-def rows(stream: BinaryIO, reading: Reading) -> Iterator[Row | BadRow]:
+def rows(stream: BinaryIO, reading: Reading) -> Rows:
     """See ``portal.packages.manifest.rows``. A row has all columns and whatever further keys its object has."""
     numbering = Numbering()
     absent = dict.fromkeys(reading.columns, "")

@@ -1,7 +1,8 @@
 """What reading a manifest is about: rows, rows that cannot be used, and files that cannot be read. Pure."""
 
+from collections.abc import Generator
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 RAW = "slackwater_raw"
 """The key under which a bad row keeps what could not be put into columns."""
@@ -38,6 +39,10 @@ class BadRow(NamedTuple):
     code: str
     detail: dict[str, Any]
     values: dict[str, str]
+
+
+Rows: TypeAlias = Generator[Row | BadRow, None, None]
+"""Rows as they are read; close it to let go of the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import ParseError
 import openpyxl
 
 from portal.packages.manifest.blanks import Numbering
-from portal.packages.manifest.reading import MAX_FIELD, RAW, BadRow, Reading, Row, UnableToRead, checked_columns
+from portal.packages.manifest.reading import MAX_FIELD, RAW, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
 
 BLANK_RUN = 1_000
 """So many blank rows in a run are the end of the sheet, whatever size it claims."""
@@ -41,7 +41,7 @@ def describe(stream: BinaryIO) -> Reading:
     raise UnableToRead("no_rows")
 
 
-def rows(stream: BinaryIO, reading: Reading) -> Iterator[Row | BadRow]:
+def rows(stream: BinaryIO, reading: Reading) -> Rows:
     """See ``portal.packages.manifest.rows``."""
     numbering = Numbering()
     in_heading = True

@@ -1,0 +1,20 @@
+"""The manifest of a package, opened for reading."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from portal.packages.manifest import Reading, Rows, UnableToRead, rows
+from portal.packages.models import Package
+from portal.packages.store import objects
+from scheduler.objects import ObjectNotFound
+
+
+@contextmanager
+def manifest_rows(package: Package) -> Iterator[Rows]:
+    """The rows of the manifest as it was uploaded; raises :class:`UnableToRead`, also while they are read."""
+    try:
+        stream = objects().open_read(package.manifest_key)
+    except ObjectNotFound as error:
+        raise UnableToRead("file_lost") from error
+    with closing(stream), closing(rows(stream, Reading.from_json(package.reading))) as found:
+        yield found

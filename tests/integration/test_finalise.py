@@ -1,0 +1,254 @@
+"""The end of a package: every row once, in manifest order, in files that agree with what was settled."""
+
+import csv
+import io
+import json
+from collections import Counter
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from portal.billing.services import charge_shard
+from portal.capacity.models import Reservation
+from portal.packages.finalise import finalise
+from portal.packages.models import Package, Shard, TimelineEntry
+from portal.packages.results import UnableToAddUp, partial
+from portal.packages.store import objects
+from scheduler.domain.lifecycle import PackageState, ShardState
+from scheduler.records import ItemResult, ShardItem, dump, load, part_key
+from scheduler.wire import Usage
+from tests.manifests import NOW, ingested
+from tests.world import World
+
+LATER = NOW + timedelta(hours=2)
+USED = Usage(prompt_tokens=10, cached_tokens=4, completion_tokens=2, engine_s=0.5)
+DATA = "编号,text,编号2\n" + "".join(
+    f"{row},{'' if row % 50 == 0 else f'=word {row}'},-{row}\n" for row in range(1, 201)
+)
+
+
+def promised(world: World, settings: Any, **fields: Any) -> Package:
+    """200 rows of which every 50th is set aside, in several shards, promised and reserved."""
+    settings.SHARD_TARGET_S = 1e-6
+    package = ingested(world, DATA, **fields)
+    Package.objects.for_department(world.retail).filter(pk=package.pk).update(
+        state=PackageState.FINALISING,
+        pool=world.pool,
+        price_list=world.prices,
+        deadline_at=NOW + timedelta(hours=1),
+        admitted_at=NOW,
+        started_at=NOW,
+    )
+    Reservation.objects.create(
+        department=world.retail, pool=world.pool, package_ref=package.pk, deadline_at=NOW, promised_s=1, remaining_s=1,
+        admitted_at=NOW,
+    )  # fmt: skip
+    package.refresh_from_db()
+    assert package.shards.count() == 4  # 196 good rows, 50 at least in each
+    return package
+
+
+def rows_of(shard: Shard) -> list[int]:
+    return [item.row for item in load(objects(), shard.key, ShardItem)]
+
+
+def end(
+    shard: Shard, results: list[ItemResult], state: ShardState = ShardState.SETTLED, *, lost: int | None = None
+) -> None:
+    """Write the results in two parts and close the shard as the scheduler would; ``lost`` rows count as failed."""
+    prefix = f"{shard.package.prefix}/parts/{shard.no}/"
+    keys = [part_key(prefix, 1, 0), part_key(prefix, 1, 1)]
+    half = len(results) // 2
+    objects().put(keys[0], dump(results[:half]))
+    objects().put(keys[1], dump(results[half:]))
+    counts = Counter(result.status for result in results)
+    used = sum((result.usage for result in results), Usage())
+    Shard.objects.for_department(shard.department).filter(pk=shard.pk).update(
+        state=state, parts=keys, settled_at=NOW, prompt_tokens=used.prompt_tokens, cached_tokens=used.cached_tokens,
+        completion_tokens=used.completion_tokens, engine_s=used.engine_s, succeeded=counts["succeeded"],
+        quarantined=counts["quarantined"], failed=counts["failed"] if lost is None else lost,
+    )  # fmt: skip
+    charge_shard(shard=shard, package=shard.package, usage=used, items=len(results), now=NOW)
+
+
+def good(rows: list[int]) -> list[ItemResult]:
+    return [ItemResult(row=row, status="succeeded", output="good", usage=USED, charged=True) for row in rows]
+
+
+def invalid(row: int) -> ItemResult:
+    return ItemResult(row=row, status="quarantined", reason="output_invalid", detail={"why": "label"}, charged=True)
+
+
+def settle_all(package: Package) -> None:
+    for shard in package.shards.all():
+        end(shard, good(rows_of(shard)))
+
+
+def out(package: Package, name: str) -> bytes:
+    return objects().get(f"{package.prefix}/out/{name}")
+
+
+def table(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+
+
+def lines(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in data.decode().splitlines()]
+
+
+def finished(package: Package) -> Package:
+    finalise(package_id=package.pk, clock=lambda: LATER)
+    package.refresh_from_db()
+    return package
+
+
+def test_results_are_in_manifest_order_with_their_own_columns(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    finished(package)
+    results = lines(out(package, "results.jsonl"))
+    assert [result["编号"] for result in results] == [str(row) for row in range(1, 201)]
+    assert results[0] == {
+        "编号": "1",
+        "text": "=word 1",
+        "编号2": "-1",
+        "slackwater_status": "succeeded",
+        "slackwater_output": "good",
+        "slackwater_reason": None,
+    }
+    assert (results[49]["slackwater_status"], results[49]["slackwater_reason"]) == ("quarantined", "missing_field")
+    as_csv = table(out(package, "results.csv"))
+    assert [row["编号2"] for row in as_csv] == [f"-{row}" for row in range(1, 201)]  # numbers as they are
+    assert as_csv[0]["text"] == "'=word 1"
+    assert [row["slackwater_status"] for row in as_csv] == [row["slackwater_status"] for row in results]
+
+
+def test_the_quarantine_says_row_code_sentence_and_columns(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    first, *others = package.shards.order_by("no")
+    rows = rows_of(first)
+    end(first, [*good(sorted(rows)[1:]), invalid(min(rows))])
+    for shard in others:
+        end(shard, good(rows_of(shard)))
+    finished(package)
+    found = table(out(package, "quarantine.csv"))
+    assert [row["slackwater_row"] for row in found] == ["1", "50", "100", "150", "200"]
+    assert [row["slackwater_code"] for row in found] == ["output_invalid", *["missing_field"] * 4]
+    assert found[1]["slackwater_reason"] == "“text” is empty, and the prompt needs it. Fill it in."
+    assert (found[0]["编号"], found[0]["text"]) == ("1", "'=word 1")
+
+
+def test_the_report_adds_up_and_the_price_is_the_ledgers(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    finished(package)
+    report = json.loads(out(package, "report.json"))
+    assert report["rows"] == {"total": 200, "succeeded": 196, "quarantined": 4, "failed": 0, "cancelled": 0}
+    assert report["quarantined_by_reason"] == {"missing_field": 4}
+    assert report["tokens"] == {"prompt": 1960, "cached": 784, "completion": 392, "engine_s": 98.0}
+    # 1176 × 0.002 + 784 × 0.0005 + 392 × 0.006, all ÷ 1000
+    assert Decimal(report["price"]["exact"]) == Decimal("0.005096")
+    assert (report["price"]["amount"], report["price"]["currency"]) == ("0.01", "CNY")
+    assert report["timing"]["late_by_s"] == 3600
+    assert report["state"] == "completed"
+
+
+def test_the_package_is_completed_once_and_its_capacity_given_back(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    finished(package)
+    assert (package.state, package.finished_at) == (PackageState.COMPLETED, LATER)
+    assert Reservation.objects.for_department(world.retail).get().released_at == LATER
+    before = [out(package, name) for name in ("results.jsonl", "results.csv", "quarantine.csv", "report.json")]
+    finalise(package_id=package.pk, clock=lambda: LATER + timedelta(hours=1))
+    package.refresh_from_db()
+    assert package.finished_at == LATER
+    assert [out(package, name) for name in ("results.jsonl", "results.csv", "quarantine.csv", "report.json")] == before
+    entries = TimelineEntry.objects.for_department(world.retail).filter(code="completed")
+    assert [entry.params["succeeded"] for entry in entries] == [196]
+
+
+def test_a_cancelled_package_keeps_what_had_finished(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    Package.objects.for_department(world.retail).update(state=PackageState.CANCELLING)
+    first, second, *untouched = package.shards.order_by("no")
+    end(first, good(rows_of(first)))
+    end(second, good(rows_of(second)[:7]), ShardState.CANCELLED)
+    for shard in untouched:
+        end(shard, [], ShardState.CANCELLED)
+    finished(package)
+    assert package.state == PackageState.CANCELLED
+    by_status = Counter(result["slackwater_status"] for result in lines(out(package, "results.jsonl")))
+    assert by_status == {"succeeded": first.items + 7, "quarantined": 4, "cancelled": 196 - first.items - 7}
+
+
+def test_rows_of_a_dead_shard_failed_except_those_that_had_finished(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    first, *others = package.shards.order_by("no")
+    end(first, good(rows_of(first)[:3]), ShardState.DEAD, lost=first.items - 3)
+    for shard in others:
+        end(shard, good(rows_of(shard)))
+    finished(package)
+    report = json.loads(out(package, "report.json"))
+    assert report["failed_by_reason"] == {"platform_fault": first.items - 3}
+    assert report["rows"]["failed"] == first.items - 3
+    assert package.state == PackageState.COMPLETED
+
+
+def test_of_several_results_for_a_row_the_first_wins(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    shard = package.shards.order_by("no")[0]
+    later = part_key(f"{package.prefix}/parts/0/", 2, 0)
+    objects().put(later, dump([ItemResult(row=1, status="succeeded", output="bad")]))
+    Shard.objects.for_department(world.retail).filter(pk=shard.pk).update(parts=[later, *shard.parts])
+    finished(package)
+    assert lines(out(package, "results.jsonl"))[0]["slackwater_output"] == "good"
+
+
+@pytest.mark.parametrize("change", [{"succeeded": 49, "quarantined": 1}, {"parts": []}])
+def test_results_that_differ_from_what_was_settled_are_not_delivered(
+    world: World, settings: Any, change: dict[str, Any]
+) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    first = package.shards.order_by("no")[0]
+    Shard.objects.for_department(world.retail).filter(pk=first.pk).update(**change)
+    with pytest.raises(UnableToAddUp):
+        finalise(package_id=package.pk, clock=lambda: LATER)
+    package.refresh_from_db()
+    assert package.state == PackageState.FINALISING
+    assert not objects().exists(f"{package.prefix}/out/report.json")
+
+
+def test_a_package_with_an_open_shard_waits(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    for shard in list(package.shards.all())[1:]:
+        end(shard, good(rows_of(shard)))
+    assert finished(package).state == PackageState.FINALISING
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_what_has_finished_so_far_can_be_downloaded(world: World, settings: Any, form: Any) -> None:
+    package = promised(world, settings)
+    second = package.shards.order_by("no")[1]
+    rows = sorted(rows_of(second))
+    end(second, good(rows[:10]), ShardState.RUNNING)
+    data = b"".join(partial(package, form))
+    found = table(data) if form == "csv" else lines(data)
+    expected = sorted([*rows[:10], 50, 100, 150, 200])
+    assert [int(row["编号"]) for row in found] == expected
+
+
+def test_extraction_gives_each_property_a_column(world: World, settings: Any) -> None:
+    schema = {"type": "object", "properties": {"brand": {"type": "string"}, "price": {"type": "number"}}}
+    package = promised(world, settings, kind="extraction", json_schema=schema)
+    for shard in package.shards.all():
+        made = {"brand": "=潮", "price": -2.5}
+        end(shard, [ItemResult(row=r, status="succeeded", output=made, charged=True) for r in rows_of(shard)])
+    finished(package)
+    assert lines(out(package, "results.jsonl"))[0]["slackwater_output"] == {"brand": "=潮", "price": -2.5}
+    first = table(out(package, "results.csv"))[0]
+    assert (first["brand"], first["price"]) == ("'=潮", "-2.5")
