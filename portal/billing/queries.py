@@ -1,5 +1,6 @@
-"""Reading prices: which list holds now, what a model costs in it."""
+"""Reading prices and the ledger."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from django.conf import settings
@@ -7,8 +8,10 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from portal.billing.domain import Rates
-from portal.billing.models import Price, PriceList
+from portal.billing.models import LedgerEntry, Price, PriceList
+from portal.billing.periods import Month
 from portal.capacity.models import LanguageModel, Quote
+from portal.departments.models import Department
 from portal.departments.refusals import Refusal
 
 
@@ -49,3 +52,20 @@ def rates_of(price_list: PriceList, model: LanguageModel) -> Rates:
 def is_quoted(price_list: PriceList) -> bool:
     """Whether an offer names this list, so that its prices must not change any more."""
     return Quote.objects.across_departments().filter(price_list_ref=price_list.pk).exists()
+
+
+def entries_of(department: Department, month: Month) -> Iterator[LedgerEntry]:
+    """What was settled for the department in this month of its own calendar, in order of settlement."""
+    zone = department.zone
+    settled = LedgerEntry.objects.for_department(department).filter(
+        settled_at__gte=month.start_at(zone), settled_at__lt=month.end_at(zone)
+    )
+    return settled.order_by("settled_at", "id").iterator(chunk_size=2000)
+
+
+def months_of(department: Department, *, now: datetime) -> list[Month]:
+    """The months with something on them and the present one, newest first."""
+    zone = department.zone
+    rows = LedgerEntry.objects.for_department(department)
+    found = rows.datetimes("settled_at", "month", order="DESC", tzinfo=zone)
+    return sorted({Month.of(at, zone) for at in found} | {Month.of(now, zone)}, reverse=True)

@@ -1,0 +1,158 @@
+"""A department's bill for one month: the document as data, as PDF and as CSV.
+
+What is made here is a draft: it says so, carries no number, and may still change until the month is over.
+"""
+
+import csv
+import hashlib
+import io
+import unicodedata
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils import timezone, translation
+
+from portal.billing.domain import capital_numerals
+from portal.billing.models import LedgerEntry
+from portal.billing.pdf import render_pdf
+from portal.billing.periods import Month, zone_name
+from portal.billing.queries import entries_of
+from portal.billing.statement import PackageSums, Statement, statement_of
+from portal.departments.models import Department
+
+ANNEX_ROWS = 300
+"""Packages that the PDF lists one by one; the CSV has every shard."""
+
+_COLUMNS = (
+    *("settled_at", "package_number", "package", "shard", "person", "model", "tier", "factor", "price_list", "items"),
+    *("input_tokens", "cached_tokens", "output_tokens", "input_per_1k", "cached_per_1k", "output_per_1k"),
+    *("amount", "currency"),
+)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Bill:
+    """Everything that stands on the document."""
+
+    department: Department
+    month: Month
+    made_at: datetime
+    currency: str
+    statement: Statement
+    csv_sha256: str
+
+    @property
+    def total(self) -> Decimal:
+        return self.statement.total
+
+    @property
+    def period(self) -> tuple[date, date]:
+        """First and last day, both included."""
+        return self.month.first_day, self.month.last_day
+
+    @property
+    def zone(self) -> str:
+        return zone_name(self.department.zone, self.month)
+
+    @property
+    def filename(self) -> str:
+        """Without an ending."""
+        return f"slackwater-{self.department.code}-{self.month}-draft"
+
+
+def draft_bill(*, department: Department, month: date | Month, now: datetime) -> Bill:
+    """The bill as it stands now. ``month`` may be any day of it. Raises ``UnableToReconcile``."""
+    chosen = month if isinstance(month, Month) else Month(month.year, month.month)
+    statement = statement_of(entries_of(department, chosen))
+    currency = statement.entries[0].currency if statement.entries else settings.CURRENCY
+    detail = hashlib.sha256(_csv_of(statement)).hexdigest()
+    return Bill(department, chosen, now, currency, statement, detail)
+
+
+def bill_csv(bill: Bill) -> bytes:
+    """Every ledger entry with its exact amount, for a spreadsheet: UTF-8 with BOM, CRLF, columns in English."""
+    return _csv_of(bill.statement)
+
+
+def bill_pdf(bill: Bill, language: str) -> bytes:
+    """The document in ``language``. Raises ``UnableToRender``."""
+    return render_pdf(bill_html(bill, language))
+
+
+def bill_html(bill: Bill, language: str) -> str:
+    """The page that the PDF is made of."""
+    packages = bill.statement.packages()
+    with translation.override(language), timezone.override(bill.department.zone):
+        return render_to_string(
+            "billing/bill_document.html",
+            {
+                "bill": bill,
+                "LANGUAGE_CODE": language,
+                "department": {
+                    name: printable(getattr(bill.department, name)) for name in ("name", "cost_centre", "contact")
+                },
+                "lines": bill.statement.lines(),
+                "packages": [(one, printable(one.name), printable(one.person)) for one in packages[:ANNEX_ROWS]],
+                "package_count": len(packages),
+                "more": _rest(packages),
+                "capitals": capital_numerals(bill.total) if language == "zh-hans" and bill.currency == "CNY" else "",
+            },
+        )
+
+
+def printable(text: str) -> str:
+    """``text`` with a box in place of what the fonts of a document do not have (emoji, rare scripts)."""
+    return "".join(char if _is_printable(char) else "□" for char in text)
+
+
+def _is_printable(char: str) -> bool:
+    code = ord(char)
+    if code >= 0x2E80:  # Chinese, Japanese and Korean as far as their fonts go
+        return code < 0xA000 or 0xAC00 <= code <= 0xD7A3 or 0xF900 <= code <= 0xFAD9 or 0xFF01 <= code <= 0xFF5E
+    return (code < 0x0250 and unicodedata.category(char)[0] != "C") or char in "–—‘’“”…·•→−×"
+
+
+def _rest(packages: list[PackageSums]) -> tuple[int, Decimal] | None:
+    """How many packages the annex leaves to the CSV, and what they come to."""
+    left = packages[ANNEX_ROWS:]
+    return (len(left), sum((one.sums.amount for one in left), Decimal(0))) if left else None
+
+
+def _csv_of(statement: Statement) -> bytes:
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, lineterminator="\r\n")
+    writer.writerow(_COLUMNS)
+    writer.writerows(_row(entry) for entry in statement.entries)
+    return b"\xef\xbb\xbf" + written.getvalue().encode()
+
+
+def _row(entry: LedgerEntry) -> list[object]:
+    return [
+        entry.settled_at.isoformat(timespec="seconds"),
+        f"PK-{entry.package_ref.hex[:8].upper()}",
+        _text(entry.package_name),
+        entry.shard_no,
+        _text(entry.person_name),
+        entry.model_name,
+        entry.tier,
+        entry.factor,
+        _text(entry.price_list_name),
+        entry.items,
+        entry.input_tokens,
+        entry.cached_tokens,
+        entry.output_tokens,
+        entry.input_per_1k,
+        entry.cached_per_1k,
+        entry.output_per_1k,
+        f"{entry.amount:f}",
+        entry.currency,
+    ]
+
+
+def _text(value: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{value}" if value.startswith(_FORMULA) else value

@@ -1,0 +1,164 @@
+"""Summing ledger entries into what people read: lines, packages, days. Pure: entries in, plain data out.
+
+Two sums are made of every entry, one of its amount and one of its tokens at its rates, and must agree to the last
+digit. Every table's amounts are whole cents that add up to the same total.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal, TypeVar
+
+from portal.billing.domain import Rates, Tokens, exact_sum, meter_price, price_of, round_money, shares_of
+from portal.billing.models import LedgerEntry
+
+Meter = Literal["input", "cached", "output"]
+METERS: tuple[Meter, ...] = ("input", "cached", "output")
+_TIER_ORDER = {"standard": 0, "express": 1}
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class UnableToReconcile(RuntimeError):
+    """The amounts in the ledger are not what its tokens cost: no document may be made of it."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One meter of a model at one tier and price. ``rated`` is ``tokens`` times ``factor``."""
+
+    tier: str
+    model: str
+    meter: Meter
+    price_list: str
+    tokens: int
+    factor: Decimal
+    rated: Decimal
+    per_1k: Decimal
+    amount: Decimal
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a group of entries adds up to. ``amount`` is its share of the rounded total."""
+
+    items: int
+    tokens: Tokens
+    amount: Decimal
+
+    @property
+    def input_tokens(self) -> int:
+        """The whole input, cached or not."""
+        return self.tokens.input + self.tokens.cached
+
+
+@dataclass(frozen=True)
+class PackageSums:
+    """One package within the month."""
+
+    number: str
+    name: str
+    person: str
+    tier: str
+    model: str
+    last_settled_at: datetime
+    sums: Sums
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A stretch of the ledger, summed. ``exact`` is the unrounded sum of the entries, ``total`` the rounded one."""
+
+    entries: tuple[LedgerEntry, ...]
+    exact: Decimal
+    total: Decimal
+
+    @property
+    def items(self) -> int:
+        return sum(entry.items for entry in self.entries)
+
+    @property
+    def price_lists(self) -> list[str]:
+        """The versions of the prices that were applied."""
+        return sorted({entry.price_list_name for entry in self.entries})
+
+    def lines(self) -> list[Line]:
+        """By tier, model, price and meter; their amounts add up to ``total``. Meters without use are left out."""
+        used: dict[tuple[str, str, str, Decimal, Rates], Tokens] = {}
+        for entry in self.entries:
+            key = (entry.tier, entry.model_name, entry.price_list_name, entry.factor, _rates(entry))
+            used[key] = _add(used.get(key, Tokens(0, 0, 0)), entry)
+        meters = [
+            (tier, model, prices, factor, meter, getattr(tokens, meter), getattr(rates, f"{meter}_per_1k"))
+            for (tier, model, prices, factor, rates), tokens in sorted(used.items(), key=lambda one: _order(one[0]))
+            for meter in METERS
+            if getattr(tokens, meter)
+        ]
+        amounts = shares_of(self.total, [meter_price(tokens, rate, factor) for *_, factor, _, tokens, rate in meters])
+        return [
+            Line(tier, model, meter, prices, tokens, factor, tokens * factor, rate, amount)
+            for (tier, model, prices, factor, meter, tokens, rate), amount in zip(meters, amounts, strict=True)
+        ]
+
+    def packages(self) -> list[PackageSums]:
+        """By package, the first settled first."""
+        last = {entry.package_ref: entry for entry in self.entries}
+        return [
+            PackageSums(
+                number=f"PK-{ref.hex[:8].upper()}",
+                name=last[ref].package_name,
+                person=last[ref].person_name,
+                tier=last[ref].tier,
+                model=last[ref].model_name,
+                last_settled_at=last[ref].settled_at,
+                sums=sums,
+            )
+            for ref, sums in self.by(lambda entry: entry.package_ref)
+        ]
+
+    def by(self, key: Callable[[LedgerEntry], Key]) -> list[tuple[Key, Sums]]:
+        """Sums of the entries with the same ``key``, in the order in which keys first appear."""
+        groups: dict[Key, list[LedgerEntry]] = defaultdict(list)
+        for entry in self.entries:
+            groups[key(entry)].append(entry)
+        amounts = shares_of(self.total, [exact_sum([one.amount for one in group]) for group in groups.values()])
+        return [
+            (name, Sums(sum(one.items for one in group), _sum(group), amount))
+            for (name, group), amount in zip(groups.items(), amounts, strict=True)
+        ]
+
+
+def statement_of(entries: Iterable[LedgerEntry]) -> Statement:
+    """Sum ``entries``, in order of settlement. :class:`UnableToReconcile` when the ledger contradicts itself."""
+    found = tuple(entries)
+    exact = exact_sum([entry.amount for entry in found])
+    metered = exact_sum([price_of(_sum([entry]), _rates(entry), entry.factor) for entry in found])
+    if exact != metered:
+        raise UnableToReconcile(f"the ledger's amounts sum up to {exact}, its tokens to {metered}")
+    if len({entry.currency for entry in found}) > 1:
+        raise UnableToReconcile("the ledger mixes currencies")
+    return Statement(found, exact, round_money(exact))
+
+
+def _rates(entry: LedgerEntry) -> Rates:
+    return Rates(entry.input_per_1k, entry.cached_per_1k, entry.output_per_1k)
+
+
+def _order(key: tuple[str, str, str, Decimal, Rates]) -> tuple[int, str, str, Decimal]:
+    tier, model, prices, factor, _ = key
+    return _TIER_ORDER.get(tier, len(_TIER_ORDER)), model, prices, factor
+
+
+def _add(tokens: Tokens, entry: LedgerEntry) -> Tokens:
+    return Tokens(
+        tokens.input + entry.input_tokens, tokens.cached + entry.cached_tokens, tokens.output + entry.output_tokens
+    )
+
+
+def _sum(entries: Sequence[LedgerEntry]) -> Tokens:
+    total = Tokens(0, 0, 0)
+    for entry in entries:
+        total = _add(total, entry)
+    return total
