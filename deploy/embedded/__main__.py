@@ -22,7 +22,7 @@ def demo(arguments: Arguments) -> int:
         completed = client.run(place, data=arguments.data, limit=arguments.limit, column=arguments.column)
         if not arguments.exit:
             print("\nCtrl-C stops everything.", flush=True)
-            installation.wait_for_interrupt()
+            installation.stay(place)
     return 0 if completed else 1
 
 
@@ -36,7 +36,7 @@ def up(arguments: Arguments) -> int:
             if (place.var / name).exists():
                 print(f"Logins: {place.var / name}", flush=True)
         print("Ctrl-C stops everything.", flush=True)
-        installation.wait_for_interrupt()
+        installation.stay(place)
     return 0
 
 

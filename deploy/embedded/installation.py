@@ -148,9 +148,12 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
         server.wait()
 
 
-def wait_for_interrupt() -> None:
-    """Return at Ctrl-C; SIGTERM and SIGHUP leave by themselves."""
+def stay(place: Place) -> None:
+    """Return at Ctrl-C; SIGTERM and SIGHUP leave by themselves. Raises if the supervisor itself is killed."""
     try:
-        signal.pause()
+        while _is_alive(place.var / "supervisord.pid"):
+            time.sleep(1)
     except KeyboardInterrupt:
         print("\nStopping …", file=sys.stderr, flush=True)
+    else:
+        raise UnableToStart(f"The supervisor was stopped from outside; see {place.logs / 'supervisord.log'}.")
