@@ -9,6 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from portal.departments.models import Department, Person, Role
 
@@ -33,6 +34,10 @@ _PAGES: dict[str, tuple[tuple[str, Promise, str], ...]] = {
         ("audit", _("Audit"), "operations:audit"),
     ),
 }
+
+
+_ZONES = {"Asia/Shanghai": pgettext_lazy("zone of China", "CST")}
+"""Zones whose abbreviation is written out in other languages."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,10 @@ def _pages(role: str) -> list[Page]:
 
 
 def zone_label(department: Department, now: datetime) -> str:
-    """The department's zone with its offset at ``now``: "CST (UTC+8)"."""
+    """The department's zone with its offset at ``now``: "CST (UTC+8)"; a zone without a name is only "UTC+8"."""
     local = now.astimezone(department.zone)
     offset = local.strftime("%z")
     hours, minutes = int(offset[1:3]), offset[3:5]
-    return f"{local.tzname()} (UTC{offset[0]}{hours}{'' if minutes == '00' else ':' + minutes})"
+    utc = f"UTC{offset[0]}{hours}{'' if minutes == '00' else ':' + minutes}"
+    name = str(_ZONES.get(department.time_zone, local.tzname()))
+    return f"{name} ({utc})" if name[0].isalpha() else utc

@@ -114,6 +114,8 @@ def _parked(facts: Facts, n: int) -> str:
     why = {
         Cause.PREEMPTION: _("online traffic comes first"),
         Cause.SHUTDOWN: _("its worker is shutting down"),
+        Cause.OPERATOR_PAUSE: _("paused by a person"),
+        Cause.USER_CANCEL: _("cancelled by a person"),
     }
     return said % {"n": n, "why": why.get(facts.get("cause", ""), str(facts.get("cause", "")))}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
@@ -139,7 +140,7 @@ def _unknown_column(name: str, columns: list[str], field: str) -> Refusal:
     if close:
         text = _("The file has no column “%(name)s”. Did you mean “%(close)s”?") % {"name": name, "close": close}
     else:
-        known = "”, “".join(columns[:8])
+        known = pgettext("between two quoted names", "”, “").join(columns[:8])
         text = _("The file has no column “%(name)s”. Its columns are “%(known)s”.") % {"name": name, "known": known}
     return Refusal(text, code="unknown_column", field=field, column=name, nearest=close)
 

@@ -6,8 +6,19 @@ from decimal import Decimal
 from django.utils import timezone
 from django.utils.dateformat import format as format_date
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import gettext_noop, ngettext, pgettext
 
+# Django's own Chinese catalogue has only the long names (星期三). Named here they get the short ones (周三), which
+# every "D" in a date format and every WEEKDAYS_ABBR then shows.
+SHORT_DAYS = (
+    gettext_noop("Mon"),
+    gettext_noop("Tue"),
+    gettext_noop("Wed"),
+    gettext_noop("Thu"),
+    gettext_noop("Fri"),
+    gettext_noop("Sat"),
+    gettext_noop("Sun"),
+)
 SYMBOLS = {"CNY": "¥", "USD": "$", "EUR": "€", "GBP": "£", "HKD": "HK$"}
 
 
@@ -67,7 +78,7 @@ def span(length: timedelta | None) -> str:
         first = ngettext("%(n)d day", "%(n)d days", days) % {"n": days}
         return f"{first} {_hours(hours)}" if hours else first
     if hours:
-        return f"{_hours(hours)} {_minutes(rest)}" if rest else _hours(hours)
+        return _("%(hours)d h %(minutes)d min") % {"hours": hours, "minutes": rest} if rest else _hours(hours)
     if minutes:
         return _minutes(minutes)
     return _("%(n)d s") % {"n": int(abs(length).total_seconds())}

@@ -196,6 +196,18 @@ def test_reading_can_be_stopped_to_change_the_task(alice: Client, world: World) 
     assert package.state == PackageState.DRAFT
 
 
+def test_rows_set_aside_are_shown_with_their_reason_before_anything_is_paid(alice: Client, quoted: Package) -> None:
+    answer = page(alice, "quarantine", quoted)
+    assert "1 row in quarantine" in answer.text
+    assert "“review” is empty, and the prompt needs it." in answer.text
+    assert '<td class="num">3</td>' in answer.text  # the third row of the file
+    assert reverse("packages:quarantine", args=[quoted.pk]) in page(alice, "promise", quoted).text
+
+
+def test_an_empty_quarantine_says_so(alice: Client, world: World) -> None:
+    assert "Nothing is in quarantine" in page(alice, "quarantine", draft(alice, world)).text
+
+
 # --- the promise ------------------------------------------------------------------------------------------
 def test_the_first_offer_is_made_on_arrival_and_kept_on_reload(alice: Client, quoted: Package, world: World) -> None:
     first = page(alice, "promise", quoted)
@@ -284,7 +296,7 @@ def test_the_package_page_answers_before_anybody_scrolls(alice: Client, world: W
     package = promised(world, shards=3, state=PackageState.RUNNING, deadline_at=soon())
     answer = page(alice, "detail", package)
     assert "to spare" in answer.text
-    assert "3 shards · 0 settled, 0 running" in answer.text
+    assert "3 shards · 0 settled · 0 running" in answer.text
     assert answer.text.count('<button type="button" class="cell') == 3
 
 

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from django import template
 from django.utils.dates import WEEKDAYS_ABBR
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from portal.capacity.models import Window
@@ -22,13 +23,14 @@ def weekday(day: int) -> str:
 def days_of(window: Window) -> str:
     """On which days a window begins: "every day", "Mon–Fri", or the days one by one."""
     known = _RANGES.get(window.days)
-    return str(known) if known else ", ".join(weekday(day) for day in range(7) if window.days >> day & 1)
+    comma = pgettext("between two weekdays", ", ")
+    return str(known) if known else comma.join(weekday(day) for day in range(7) if window.days >> day & 1)
 
 
 @register.filter
 def percent(share: float) -> str:
     """A share of 0 to 1 as "85 %"."""
-    return f"{float(share) * 100:g} %"
+    return gettext("%(percent)s %%") % {"percent": f"{float(share) * 100:g}"}
 
 
 @register.filter
