@@ -12,12 +12,11 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from portal.billing.domain import round_money
-from portal.billing.models import LedgerEntry
+from portal.billing.models import LEDGER_PLACES, LedgerEntry
 from portal.capacity.models import Pool, Quote
 from portal.capacity.queries import slack_of
 from portal.capacity.tide import Tide, tide
 from portal.departments.models import Department
-from portal.packages import reasons
 from portal.packages.models import Package
 from portal.packages.outlook import Margin, expected_finishes, margin_of
 from portal.packages.progress import Progress, progress_of_all
@@ -90,15 +89,6 @@ class Spending:
         return round(100 - self.used_percent, 2) if self.open_at_most else 0.0
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Rows in quarantine for one reason."""
-
-    code: str
-    label: str
-    rows: int
-
-
 def packages_of(department: Department, show: str = "all") -> QuerySet[Package]:
     """A department's packages, the newest first; ``show`` is a key of ``FILTERS``."""
     found = Package.objects.for_department(department).select_related("created_by", "accepted_quote", "department")
@@ -124,7 +114,12 @@ def charged_for(refs: Sequence[uuid.UUID]) -> dict[uuid.UUID, Decimal]:
     """What the ledger holds for each package, to the cent. The ids must come from a scoped query."""
     rows = LedgerEntry.objects.across_departments().filter(package_ref__in=refs).order_by()
     sums = rows.values_list("package_ref").annotate(total=Sum("amount"))
-    return {ref: round_money(total) for ref, total in sums}
+    return {ref: _to_the_cent(total) for ref, total in sums}
+
+
+def _to_the_cent(total: Decimal) -> Decimal:
+    """SQLite sums in floating point: back to the ledger's places first, so that no half cent is lost."""
+    return round_money(total.quantize(Decimal(1).scaleb(-LEDGER_PLACES)))
 
 
 def opening(*, now: datetime) -> Opening | None:
@@ -152,7 +147,7 @@ def spending(department: Department, *, now: datetime) -> Spending:
     promised = list(packages_of(department).filter(state__in=PROMISED, accepted_quote__isnull=False))
     charged = charged_for([package.pk for package in promised])
     open_at_most = sum((_still_open(package, charged) for package in promised), Decimal(0))
-    return Spending(round_money(used), open_at_most, settings.CURRENCY)
+    return Spending(_to_the_cent(used), open_at_most, settings.CURRENCY)
 
 
 def latest_quote(package: Package) -> Quote | None:
@@ -174,15 +169,6 @@ def tide_for(package: Package, *, quote: Quote, now: datetime) -> Tide:
         deadline_at=quote.deadline_at,
         zone=package.department.zone,
     )
-
-
-def reasons_of(package: Package, progress: Progress) -> list[Reason]:
-    """Quarantined rows by reason, the most frequent first; those found while running are one line until the report."""
-    found = [Reason(code, reasons.label(code), int(rows)) for code, rows in package.set_aside_by_code.items()]
-    later = progress.quarantined - progress.set_aside
-    if later > 0:
-        found.append(Reason("output_invalid", reasons.label("output_invalid"), later))
-    return sorted(found, key=lambda reason: -reason.rows)
 
 
 def step_of(package: Package) -> str:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from portal.packages.views import downloads, follow, home, prepare, promise
+from portal.packages.views import downloads, follow, home, prepare, promise, quarantine
 
 app_name = "packages"
 urlpatterns = [
@@ -20,5 +20,6 @@ urlpatterns = [
     path("packages/<uuid:ref>/pause", follow.pause, name="pause"),
     path("packages/<uuid:ref>/resume", follow.resume, name="resume"),
     path("packages/<uuid:ref>/cancel", follow.cancel, name="cancel"),
+    path("packages/<uuid:ref>/quarantine", quarantine.quarantine, name="quarantine"),
     path("packages/<uuid:ref>/download/<str:what>", downloads.download, name="download"),
 ]

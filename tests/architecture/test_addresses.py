@@ -64,6 +64,7 @@ ADDRESSES = {
     "packages:pause": of_package(STAFF, method="post"),
     "packages:resume": of_package(STAFF, method="post"),
     "packages:cancel": of_package(STAFF),
+    "packages:quarantine": of_package(*DEPARTMENT),
     "packages:download": of_package(*DEPARTMENT),
     "departments:sign-in": Address(EVERYBODY, is_public=True),
     "departments:sign-out": Address(EVERYBODY, "post", is_public=True),

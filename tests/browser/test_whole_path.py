@@ -66,6 +66,8 @@ def test_a_file_goes_from_the_drop_zone_to_its_results(visit: Visit, world: Worl
     expect(page.locator(".kpis")).to_contain_text(f"{BLANK}quarantined")
     expect(page.get_by_role("row", name=re.compile("a needed field is empty"))).to_contain_text(str(BLANK))
     check_results(page)
+    page.get_by_role("link", name="Sample rows: a needed field is empty").click()
+    expect(page.get_by_role("row", name=re.compile("R061"))).to_contain_text("“评论” is empty")
     assert Package.objects.for_department(world.retail).get().state == "completed"
 
 

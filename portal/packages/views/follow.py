@@ -22,6 +22,7 @@ from portal.packages.live import Fragment, events, pace_of
 from portal.packages.models import Package
 from portal.packages.outlook import margin_of, outlook_of
 from portal.packages.progress import cells_of, is_over, progress_of
+from portal.packages.quarantine import reasons_of
 from portal.packages.story import story_of
 from portal.packages.views.promise import drawings
 from scheduler.domain.lifecycle import PROMISED, PackageState
@@ -111,7 +112,7 @@ def state_of(package: Package, *, person: Person, now: datetime) -> dict[str, An
         "margin": margin_of(package, expected_at=outlook.high_at, now=now),
         "cells": cells_of(package),
         "story": story_of(package),
-        "reasons": queries.reasons_of(package, progress),
+        "reasons": reasons_of(package, progress),
         "tone": "warn" if package.late_by else queries.TONES.get(PackageState(package.state), ""),
         "charged": queries.charged_for([package.pk]).get(package.pk),
         "is_over": is_over(package),
