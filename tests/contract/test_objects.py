@@ -1,5 +1,7 @@
 """What every object store promises."""
 
+import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -128,3 +130,24 @@ def test_chunks_are_stored_in_their_order(chunks: list[bytes]) -> None:
         for chunk in chunks:
             writer.write(chunk)
     assert store.get("k") == b"".join(chunks)
+
+
+def test_what_a_dead_writer_left_is_discarded_and_what_is_being_written_is_not(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    started = datetime.now(UTC)
+    dead, alive = store.open_write("a"), store.open_write("b")
+    dead.write(b"half")
+    (found,) = [path for path in (tmp_path / ".staging").iterdir() if path.stat().st_size == 0][:1]
+    os.utime(found, (0, started.timestamp() + 3600))
+    assert store.discard_unfinished(before=started + timedelta(minutes=1)) == 1
+    with alive:
+        alive.write(b"whole")
+    assert store.get("b") == b"whole"
+    assert not store.exists("a")
+    dead.__exit__(RuntimeError, None, None)
+
+
+def test_there_is_nothing_to_discard_in_an_orderly_store(store: ObjectStore) -> None:
+    store.put("a", b"x")
+    assert store.discard_unfinished(before=datetime.now(UTC) + timedelta(days=1)) == 0
+    assert store.get("a") == b"x"

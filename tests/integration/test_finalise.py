@@ -9,9 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from portal.billing.services import charge_shard
 from portal.capacity.models import Reservation
+from portal.packages import services, tasks
 from portal.packages.finalise import finalise
 from portal.packages.models import Package, Shard, TimelineEntry
 from portal.packages.results import UnableToAddUp, partial
@@ -252,3 +254,23 @@ def test_extraction_gives_each_property_a_column(world: World, settings: Any) ->
     assert lines(out(package, "results.jsonl"))[0]["slackwater_output"] == {"brand": "=潮", "price": -2.5}
     first = table(out(package, "results.csv"))[0]
     assert (first["brand"], first["price"]) == ("'=潮", "-2.5")
+
+
+@pytest.mark.parametrize("state", [PackageState.FINALISING, PackageState.CANCELLING])
+def test_the_sweep_enqueues_a_package_that_is_stuck_at_its_end(
+    world: World,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+    state: PackageState,
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(tasks.finalise, "apply_async", lambda args, **_: sent.append(args))
+    package = promised(world, settings)
+    Package.objects.for_department(world.retail).update(state=state)
+    for open_shards in (True, False):
+        if not open_shards:
+            settle_all(package)
+        with django_capture_on_commit_callbacks(execute=True):
+            services.sweep(now=NOW + timedelta(seconds=90))
+        assert sent == ([] if open_shards else [(str(package.pk),)])
