@@ -43,9 +43,6 @@ class Slackwater:
     def accept(self, ref: str, quote: str) -> dict[str, Any]:
         return _read(self._http.post(f"/packages/{ref}/accept", json={"quote": quote}))
 
-    def usage(self, month: str) -> dict[str, Any]:
-        return _read(self._http.get("/usage", params={"month": month}))
-
     def bill(self, month: str) -> dict[str, Any]:
         return _read(self._http.get(f"/bills/{month}"))
 

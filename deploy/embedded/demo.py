@@ -56,7 +56,6 @@ def _to_the_end(portal: Slackwater, chosen: Manifest, folder: Path) -> Outcome:
         package=package,
         labels=LABELS,
         files=kept,
-        usage=portal.usage(month),
         bill=portal.bill(month),
         run_s=time.monotonic() - admitted,
         whole_s=time.monotonic() - began,
@@ -152,6 +151,7 @@ def _downloads(portal: Slackwater, package: dict[str, Any], folder: Path) -> dic
         "for Excel": portal.download(f"{base}/results?format=csv", mine / "results.csv"),
         "quarantine": portal.download(f"{base}/quarantine", mine / "quarantine.csv"),
         "report": portal.download(f"{base}/report", mine / "report.json"),
+        "ledger": portal.download(f"/bills/{month}.csv", mine / f"ledger-{month}.csv"),
         "bill": portal.download(f"/bills/{month}.pdf", mine / f"bill-{month}.pdf"),
     }
 

@@ -126,8 +126,14 @@ def _wait_until_ready(place: Place, server: subprocess.Popen[bytes]) -> None:
         if server.poll() is not None:
             raise UnableToStart(f"The supervisor stopped at once; it says why in {place.logs / 'supervisord.out'}.")
         if time.monotonic() > deadline:
-            raise UnableToStart(f"The portal did not answer within {READY_WITHIN_S} s; see {place.logs}/portal.log.")
+            log = place.logs / "portal.log"
+            raise UnableToStart(f"The portal did not answer within {READY_WITHIN_S} s. {log} ends:\n{_last_line(log)}")
         time.sleep(0.2)
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return lines[-1] if lines else "(it is empty)"
 
 
 def _answers(url: str) -> bool:

@@ -1,5 +1,6 @@
 """What the demo prints at its end, and whether the figures hold: each is checked against another source."""
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +20,6 @@ class Outcome:
     package: dict[str, Any]
     labels: Sequence[str]
     files: dict[str, Path]
-    usage: dict[str, Any]
     bill: dict[str, Any]
     run_s: float
     whole_s: float
@@ -83,8 +83,9 @@ def _labels_used(results: list[dict[str, Any]]) -> set[str]:
 
 
 def _billed(outcome: Outcome) -> bool:
-    """The bill, rounded once, against the exact sum of the month's ledger entries."""
-    exact = Decimal(outcome.usage["ledger_sum"])
+    """The bill, rounded once, against the sum of the month's ledger entries, added up here from the downloaded file."""
+    with outcome.files["ledger"].open(encoding="utf-8-sig", newline="") as stream:
+        exact = sum((Decimal(entry["amount"]) for entry in csv.DictReader(stream)), Decimal(0))
     return Decimal(outcome.bill["total"]) == exact.quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 

@@ -1,0 +1,115 @@
+"""Usage and bills as the API gives them. Money is text."""
+
+from collections.abc import Callable
+from datetime import date
+from typing import Self
+from zoneinfo import ZoneInfo
+
+from ninja import Schema
+
+from portal.billing.bills import Bill
+from portal.billing.models import LedgerEntry
+from portal.billing.statement import Statement
+
+
+class UsageLineOut(Schema):
+    key: str
+    items: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    amount: str
+
+
+class UsageOut(Schema):
+    """``exact`` is the ledger's unrounded sum; ``total`` is it, rounded once."""
+
+    month: str
+    items: int
+    exact: str
+    total: str
+    by_day: list[UsageLineOut]
+    by_model: list[UsageLineOut]
+    by_tier: list[UsageLineOut]
+    by_person: list[UsageLineOut]
+
+    @classmethod
+    def of(cls, statement: Statement, month: str, zone: ZoneInfo) -> Self:
+        """``statement`` as four tables of the same sum; days are ``zone``'s."""
+        return cls(
+            month=month,
+            items=statement.items,
+            exact=f"{statement.exact:f}",
+            total=str(statement.total),
+            by_day=_lines(statement, lambda entry: f"{entry.settled_at.astimezone(zone):%Y-%m-%d}"),
+            by_model=_lines(statement, lambda entry: entry.model_name),
+            by_tier=_lines(statement, lambda entry: entry.tier),
+            by_person=_lines(statement, lambda entry: entry.person_name),
+        )
+
+
+def _lines(statement: Statement, key: Callable[[LedgerEntry], str]) -> list[UsageLineOut]:
+    return [
+        UsageLineOut(
+            key=name,
+            items=sums.items,
+            input_tokens=sums.input_tokens,
+            cached_tokens=sums.tokens.cached,
+            output_tokens=sums.tokens.output,
+            amount=str(sums.amount),
+        )
+        for name, sums in statement.by(key)
+    ]
+
+
+class BillLineOut(Schema):
+    tier: str
+    model: str
+    meter: str
+    price_list: str
+    tokens: int
+    factor: str
+    per_1k: str
+    amount: str
+
+
+class BillOut(Schema):
+    """``status`` is ``draft``: it may change until the month is over. ``first_day`` and ``last_day`` are included."""
+
+    status: str
+    month: str
+    first_day: date
+    last_day: date
+    zone: str
+    currency: str
+    lines: list[BillLineOut]
+    total: str
+    ledger_sha256: str
+
+    @classmethod
+    def of(cls, bill: Bill) -> Self:
+        """``bill`` as the API gives it; ``ledger_sha256`` is the hash of the month's CSV."""
+        first_day, last_day = bill.period
+        return cls(
+            status="draft",
+            month=str(bill.month),
+            first_day=first_day,
+            last_day=last_day,
+            zone=bill.zone,
+            currency=bill.currency,
+            lines=[
+                BillLineOut(
+                    tier=line.tier,
+                    model=line.model,
+                    meter=line.meter,
+                    price_list=line.price_list,
+                    tokens=line.tokens,
+                    factor=str(line.factor),
+                    per_1k=f"{line.per_1k:f}",
+                    amount=str(line.amount),
+                )
+                for line in bill.statement.lines()
+            ],
+            total=str(bill.total),
+            ledger_sha256=bill.csv_sha256,
+        )
