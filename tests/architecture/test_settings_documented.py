@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = re.compile(
-    r"""(?:environ\.get\(|environ\[|setdefault\(|environment\.get\(|_flag\(|_whole_number\(|_url\(|_text\(|_seconds\()"""
+    r"""\b(?:environ\.get\(|environ\[|setdefault\(|environment\.get\(|_flag\(|_whole_number\(|_url\(|_text\(|_seconds\()"""
     r"""\s*(?:environment,\s*)?["']([A-Z][A-Z0-9_]+)["']"""
 )
 DOCUMENTED = re.compile(r"^\| `([A-Z][A-Z0-9_]+)` \|", re.MULTILINE)
