@@ -1,7 +1,8 @@
 """Reading prices and the ledger."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime
 
 from django.conf import settings
 from django.db.models import Q
@@ -10,6 +11,7 @@ from django.utils.translation import gettext as _
 from portal.billing.domain import Rates
 from portal.billing.models import LedgerEntry, Price, PriceList
 from portal.billing.periods import Month
+from portal.billing.statement import Statement, Sums, statement_of
 from portal.capacity.models import LanguageModel, Quote
 from portal.departments.models import Department
 from portal.departments.refusals import Refusal
@@ -52,6 +54,58 @@ def rates_of(price_list: PriceList, model: LanguageModel) -> Rates:
 def is_quoted(price_list: PriceList) -> bool:
     """Whether an offer names this list, so that its prices must not change any more."""
     return Quote.objects.across_departments().filter(price_list_ref=price_list.pk).exists()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """A month by day, model, tier and person. The amounts of each table add up to the month's total."""
+
+    statement: Statement
+    by_day: list[tuple[date, Sums]]
+    by_model: list[tuple[str, Sums]]
+    by_tier: list[tuple[str, Sums]]
+    by_person: list[tuple[str, Sums]]
+
+    @property
+    def package_count(self) -> int:
+        return len({entry.package_ref for entry in self.statement.entries})
+
+    @property
+    def currency(self) -> str:
+        entries = self.statement.entries
+        return entries[0].currency if entries else str(settings.CURRENCY)
+
+
+@dataclass(frozen=True)
+class BillRow:
+    """A month in the list of bills."""
+
+    month: Month
+    usage: Usage
+    is_current: bool
+
+
+def usage_of(department: Department, month: Month) -> Usage:
+    """What the department used in ``month``: the same entries, and so the same numbers, as its bill."""
+    statement = statement_of(entries_of(department, month))
+    zone = department.zone
+    return Usage(
+        statement,
+        by_day=statement.by(lambda entry: entry.settled_at.astimezone(zone).date()),
+        by_model=_dearest_first(statement.by(lambda entry: entry.model_name)),
+        by_tier=_dearest_first(statement.by(lambda entry: entry.tier)),
+        by_person=_dearest_first(statement.by(lambda entry: entry.person_name)),
+    )
+
+
+def _dearest_first(rows: list[tuple[str, Sums]]) -> list[tuple[str, Sums]]:
+    return sorted(rows, key=lambda row: (-row[1].amount, row[0]))
+
+
+def bills_of(department: Department, *, now: datetime) -> list[BillRow]:
+    """The department's months, newest first; the present one is always there."""
+    present = Month.of(now, department.zone)
+    return [BillRow(one, usage_of(department, one), one == present) for one in months_of(department, now=now)]
 
 
 def entries_of(department: Department, month: Month) -> Iterator[LedgerEntry]:

@@ -80,6 +80,10 @@ class Statement:
         return sum(entry.items for entry in self.entries)
 
     @property
+    def tokens(self) -> Tokens:
+        return _sum(self.entries)
+
+    @property
     def price_lists(self) -> list[str]:
         """The versions of the prices that were applied."""
         return sorted({entry.price_list_name for entry in self.entries})

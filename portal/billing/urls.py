@@ -1,4 +1,11 @@
-from django.urls import URLPattern, URLResolver
+from django.urls import path
+
+from portal.billing import views
 
 app_name = "billing"
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns = [
+    path("usage", views.usage, name="usage"),
+    path("bills", views.bills, name="bills"),
+    path("bills/<slug:month>.pdf", views.pdf, name="pdf"),
+    path("bills/<slug:month>.csv", views.detail, name="csv"),
+]

@@ -28,3 +28,11 @@ def owned(kind: type[Owned], ref: uuid.UUID | str, *, department: Department) ->
     except (ValueError, models.ObjectDoesNotExist) as error:
         raise UnableToFind(_("There is nothing under this address. Check it, or start from the list.")) from error
     return found
+
+
+def department_with_code(code: str) -> Department:
+    """The department with this code, for administrators; :class:`UnableToFind` if there is none."""
+    try:
+        return Department.objects.get(code=code)
+    except Department.DoesNotExist as error:
+        raise UnableToFind(_("There is no department with this code. Choose one from the list.")) from error
