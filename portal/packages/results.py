@@ -15,6 +15,8 @@ from scheduler.objects import ObjectNotFound, ObjectStore
 from scheduler.records import SetAsideRow, ShardItem, load, merged
 
 Format: TypeAlias = Literal["jsonl", "csv"]
+PIECE = 1 << 16
+"""Bytes that a download is handed over in: each piece costs a change of threads."""
 
 
 class UnableToAddUp(RuntimeError):
@@ -98,16 +100,22 @@ def rows_with_outcomes(
 
 def partial(package: Package, form: Format) -> Iterator[bytes]:
     """The rows that have ended so far, in manifest order, as the pieces of a JSON Lines or CSV file."""
+    piece = bytearray()
+    for line in _partial_lines(package, form):
+        piece += line
+        if len(piece) >= PIECE:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece)
+
+
+def _partial_lines(package: Package, form: Format) -> Iterator[bytes]:
     layout = Layout.of(package)
-    lines = json_lines() if form == "jsonl" else csv_lines(layout.results_heading())
+    is_json = form == "jsonl"
+    lines = json_lines() if is_json else csv_lines(layout.results_heading())
     yield lines.start()
     try:
-        for row, outcome in rows_with_outcomes(package, store=objects(), is_final=False):
-            yield lines.line(
-                layout.result(row.values, outcome) if form == "jsonl" else layout.cells(row.values, outcome)
-            )
-    except (
-        ObjectNotFound,
-        UnableToRead,
-    ):  # discarded or read anew under the reader's hands: what was sent is all there is
+        for row, ended in rows_with_outcomes(package, store=objects(), is_final=False):
+            yield lines.line(layout.result(row.values, ended) if is_json else layout.cells(row.values, ended))
+    except (ObjectNotFound, UnableToRead):  # discarded or read anew meanwhile: what was sent is all there is
         return
