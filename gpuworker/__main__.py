@@ -51,7 +51,7 @@ async def serve(settings: WorkerSettings) -> None:
 
 def main() -> int:
     """Run the worker; returns the exit status."""
-    logs.configure()
+    logs.configure(os.environ.get("SLACKWATER_LOG_LEVEL", "INFO"))
     try:
         asyncio.run(serve(WorkerSettings.from_environment(os.environ)))
     except (UnableToStart, UnableToFindModel) as error:

@@ -1,7 +1,7 @@
 """Whether an answer is what the package asked for: a label of its set, JSON of its schema, or any text."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ class UnableToAccept(ValueError):
         self.why = why
 
 
+@lru_cache(maxsize=16)  # compiling a schema costs more than checking an answer
 def checker(settings: RequestSettings) -> Callable[[EngineAnswer], Any]:
     """The function that turns an answer into an output, or raises :class:`UnableToAccept`.
 

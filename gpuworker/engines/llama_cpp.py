@@ -26,7 +26,7 @@ from gpuworker.engines import (
 from scheduler.model_file import model_file
 from scheduler.wire import Usage
 
-PROMPT_PIECE_TOKENS = 256  # a prompt is read in pieces of this length, with a chance to abort between them
+PROMPT_PIECE_TOKENS = 64  # a prompt is read in pieces of this length (no slower), with a chance to abort between them
 STALL_S = 300.0  # a request that shows no sign of life for so long means the engine hangs
 QUIET = -1
 

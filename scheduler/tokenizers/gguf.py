@@ -1,7 +1,8 @@
 """The tokenizer of a GGUF model file: the file's own vocabulary, merges and chat template.
 
-It counts what llama.cpp counts (tests/engines compares them). As there, the names of control tokens inside a
-message's text become control tokens: a row that contains ``<|im_end|>`` can end its own message early. It can
+It counts what llama.cpp counts (tests/engines compares them); known to differ by a token are only digits newer
+than llama.cpp's Unicode tables and code points of unassigned planes. As there, the names of control tokens inside
+a message's text become control tokens: a row that contains ``<|im_end|>`` can end its own message early. It can
 change nothing but its own answer, because every row is a request of its own.
 """
 

@@ -1,105 +1,29 @@
 """A real worker process, with the echo engine: killed, stopped, cut off, and what that must not cost."""
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import msgspec
 import pytest
-import redis
 
+from gpuworker.__main__ import worker_of
+from gpuworker.engines import EngineAnswer, EngineDied, EngineRequest
+from gpuworker.settings import WorkerSettings
 from scheduler import wire
-from scheduler.bus import Subscription, open_bus
-from scheduler.objects.file import FileStore
+from scheduler.bus import open_bus
 from tests.environment import free_port, start_valkey
-from tests.workbench import HOME, PACKAGE, assignment, items, put_shard, results
+from tests.programs import until
+from tests.workbench import HOME, PACKAGE, answer, assignment, items, put_shard, results
+from tests.worker_site import Site
 
 ROWS = 60
-
-
-@dataclass
-class Site:
-    """A pool of its own on one Redis, with its store and its worker processes."""
-
-    folder: Path
-    redis_url: str
-    pool: str = field(default_factory=lambda: f"pool-{uuid4().hex[:8]}")
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    events: list[wire.Event] = field(default_factory=list)
-    _ear: Subscription | None = None
-
-    @property
-    def store(self) -> FileStore:
-        return FileStore(self.folder / "objects")
-
-    @property
-    def calls(self) -> Counter[str]:
-        log = self.folder / "calls"
-        return Counter(log.read_text().split()) if log.exists() else Counter()
-
-    def start_worker(self, *, delay_s: float = 0.05) -> subprocess.Popen[bytes]:
-        environment = {
-            **os.environ,
-            "REDIS_URL": self.redis_url,
-            "BUS_URL": self.redis_url,
-            "OBJECTS_URL": f"file://{self.folder / 'objects'}",
-            "SLACKWATER_POOL": self.pool,
-            "SLACKWATER_MODEL": "echo",
-            "SLACKWATER_ENGINE": "echo",
-            "SLACKWATER_CONTEXT_TOKENS": "1000",
-            "SLACKWATER_MAX_IN_FLIGHT": "4",
-            "SLACKWATER_CALL_LOG": str(self.folder / "calls"),
-            "SLACKWATER_ECHO_DELAY_S": str(delay_s),
-        }
-        log = (self.folder / "worker.log").open("ab")
-        process = subprocess.Popen([sys.executable, "-m", "gpuworker"], env=environment, stderr=log)
-        log.close()
-        self.processes.append(process)
-        return process
-
-    def control(self, in_flight: int = 4, **more: object) -> None:
-        wanted = wire.Control(in_flight, **more)  # type: ignore[arg-type]
-        with redis.Redis.from_url(self.redis_url) as client:
-            client.set(wire.control_key(self.pool), msgspec.json.encode(wanted))
-
-    def heartbeats(self) -> list[bytes]:
-        with redis.Redis.from_url(self.redis_url) as client:
-            return [beat for key in client.scan_iter(wire.heartbeat_key("*")) if (beat := client.get(key))]
-
-    def assign(self, given: wire.Assignment) -> None:
-        bus = open_bus(self.redis_url)
-        bus.publish(wire.work_topic(self.pool, given.settings.kind), wire.encode(given), key=given.package)
-        bus.close()
-
-    def said(self, kind: type[wire.Event], *, epoch: int | None = None) -> list[wire.Event]:
-        """What workers of this site have said so far, of one kind."""
-        if self._ear is None:
-            bus = open_bus(self.redis_url)
-            self._ear = bus.subscribe([wire.EVENTS_TOPIC], group=f"ear-{self.pool}", member="ear")
-        for delivery in self._ear.poll(timeout_s=0, at_most=1000):
-            self.events.append(wire.decode(delivery.payload))  # type: ignore[arg-type]
-        found = [event for event in self.events if isinstance(event, kind)]
-        return [event for event in found if epoch in {None, event.epoch} and event.package == PACKAGE]
-
-    def close(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
-
-
-def until(condition: Callable[[], object], *, within_s: float = 20.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -231,7 +155,7 @@ def test_redis_away_and_empty_again_costs_no_finished_work(
     until(lambda: len(results(site.store, parts_of(site))) == ROWS)  # it works on, on the last known word
     back = start_valkey(port)
     try:
-        site._ear = None
+        site.listen_anew()
         until(lambda: site.said(wire.Settled))
         (end,) = site.said(wire.Settled)
         assert end.counts.succeeded == ROWS  # type: ignore[union-attr]
@@ -275,3 +199,32 @@ def test_wrong_settings_end_the_worker_with_their_name(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-m", "gpuworker"], env=environment, capture_output=True, timeout=20)
     assert ended.returncode == 2
     assert b"SLACKWATER_ENGINE" in ended.stderr
+
+
+class DyingEngine:
+    """Answers two requests, then is gone."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def generate(self, request: EngineRequest) -> EngineAnswer:
+        if self.answered == 2:
+            raise EngineDied("out of memory")
+        self.answered += 1
+        return answer("two words")
+
+
+def test_when_its_engine_dies_a_worker_keeps_what_is_finished_says_so_and_ends(site: Site) -> None:
+    site.control(1)
+    site.assign(assignment())
+    worker = worker_of(WorkerSettings.from_environment(site.environment()))
+    worker.engine = DyingEngine()
+    with pytest.raises(EngineDied):
+        asyncio.run(worker.serve())
+    assert [event.reason for event in site.said(wire.Faulted)] == ["engine_died"]  # type: ignore[union-attr]
+    assert sorted(results(site.store, parts_of(site))) == [1, 2]
+    assert not site.heartbeats()
