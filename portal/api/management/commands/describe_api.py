@@ -10,6 +10,7 @@ from portal.api.native import api
 
 class Command(BaseCommand):
     help = "Prints the OpenAPI description of the native API."
+    requires_system_checks: list[str] = []
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         description = api.get_openapi_schema(path_prefix="/api/v1/")
