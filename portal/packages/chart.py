@@ -4,59 +4,18 @@ The template ``packages/fragments/tide.html`` turns a :class:`Chart` into SVG; c
 no locale can put a comma into them. A wide and a narrow drawing come from the same data.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from itertools import pairwise
 
 from portal.capacity.tide import Tide
+from portal.packages.scale import Frame, Scale, text
 
-LEVEL_STEPS = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-MOST_LEVELS = 4
 LABEL_WIDTH = 84
 DAY_WIDTH = 60
 DEADLINE_WIDTH = 140
 SLIVER_WIDTH = 6
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A drawing's size and the edges of its plot, in SVG units; ``apart`` is the room a label of an hour needs."""
-
-    name: str
-    width: int
-    height: int
-    left: int
-    right: int
-    top: int
-    bottom: int
-    apart: int
-
-    @property
-    def plot_height(self) -> int:
-        return self.bottom - self.top
-
-    @property
-    def band_y(self) -> int:
-        return self.top + 14
-
-    @property
-    def axis_x(self) -> int:
-        return self.left - 6
-
-    @property
-    def hour_y(self) -> int:
-        return self.bottom + 16
-
-    @property
-    def day_y(self) -> int:
-        return self.bottom + 31
-
-
-WIDE = Frame("wide", width=660, height=232, left=34, right=648, top=22, bottom=192, apart=22)
-BROAD = Frame("wide", width=976, height=226, left=34, right=964, top=22, bottom=186, apart=26)
-NARROW = Frame("narrow", width=340, height=214, left=28, right=334, top=22, bottom=176, apart=34)
 
 
 @dataclass(frozen=True)
@@ -138,7 +97,7 @@ class Stretch:
 
 def draw(tide: Tide, frame: Frame, *, zone: tzinfo) -> Chart:
     """``tide`` drawn into ``frame``, with hours and days of ``zone``."""
-    scale = _Scale(tide, frame)
+    scale = Scale(tide, frame)
     deadline_x = _inside(tide.deadline_at, scale)
     hours = list(_hours(scale, zone))
     yours_top = [p + y for p, y in zip(tide.promised, tide.yours, strict=True)]
@@ -156,7 +115,7 @@ def draw(tide: Tide, frame: Frame, *, zone: tzinfo) -> Chart:
         yours=" ".join(_block(scale, run, tide.promised, yours_top) for run in _runs(tide.yours)),
         label=_label(tide, scale, yours_top),
         hatch_width=_hatch(tide, scale),
-        deadline_x=_n(deadline_x) if deadline_x is not None else "",
+        deadline_x=text(deadline_x) if deadline_x is not None else "",
         deadline_flips=deadline_x is not None and deadline_x > frame.right - DEADLINE_WIDTH,
         deadline_at=tide.deadline_at,
     )
@@ -168,64 +127,27 @@ def stretches(tide: Tide) -> list[Stretch]:
     return [_stretch(tide, start, end) for start, end in pairwise(edges)]
 
 
-class _Scale:
-    """From instants and GPUs to SVG units."""
-
-    def __init__(self, tide: Tide, frame: Frame) -> None:
-        self.frame = frame
-        self.start_at = tide.start_at
-        self.step = tide.step
-        self.count = len(tide.capacity)
-        self.end_at = tide.end_at
-        self.level = _level_step(max(tide.capacity, default=0.0))
-        self.top_gpus = self.level * max(1, math.ceil(max(tide.capacity, default=0.0) * 1.04 / self.level))
-
-    def x(self, at: datetime) -> float:
-        share = (at - self.start_at) / (self.end_at - self.start_at)
-        return self.frame.left + min(max(share, 0.0), 1.0) * (self.frame.right - self.frame.left)
-
-    def bucket_x(self, index: int) -> float:
-        return self.frame.left + index / self.count * (self.frame.right - self.frame.left)
-
-    def y(self, gpus: float) -> float:
-        return self.frame.bottom - gpus / self.top_gpus * (self.frame.bottom - self.frame.top)
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
 def _ms(at: datetime) -> int:
     return round(at.timestamp() * 1000)
 
 
-def _inside(at: datetime | None, scale: _Scale) -> float | None:
+def _inside(at: datetime | None, scale: Scale) -> float | None:
     return scale.x(at) if at is not None and scale.start_at <= at <= scale.end_at else None
 
 
-def _level_step(most: float) -> float:
-    return next((step for step in LEVEL_STEPS if most * 1.04 <= step * MOST_LEVELS), most or 1.0)
-
-
-def _levels(scale: _Scale) -> list[Level]:
+def _levels(scale: Scale) -> list[Level]:
     count = round(scale.top_gpus / scale.level)
     heights = [scale.level * (i + 1) for i in range(count)]
-    return [Level(_n(scale.y(g)), _n(scale.y(g) + 3.5), f"{g:g}") for g in heights]
+    return [Level(text(scale.y(g)), text(scale.y(g) + 3.5), f"{g:g}") for g in heights]
 
 
-def _hours(scale: _Scale, zone: tzinfo) -> Iterator[Hour]:
+def _hours(scale: Scale, zone: tzinfo) -> Iterator[Hour]:
     """Whole hours of ``zone`` that the frame labels; stepping in UTC keeps daylight-saving days right."""
-    every = _hours_apart(scale)
+    every = scale.hours_apart
     at = scale.start_at.astimezone(zone).replace(minute=0, second=0, microsecond=0)
     while (at := _next_hour(at, zone)) <= scale.end_at:
         if at.hour % every == 0:
-            yield Hour(_n(scale.x(at)), at, at.hour == 0)
-
-
-def _hours_apart(scale: _Scale) -> int:
-    """Hours between labels, such that they do not run into each other."""
-    an_hour = (scale.frame.right - scale.frame.left) / ((scale.end_at - scale.start_at) / timedelta(hours=1))
-    return next((hours for hours in (1, 2, 3, 6, 12) if hours * an_hour >= scale.frame.apart), 24)
+            yield Hour(text(scale.x(at)), at, at.hour == 0)
 
 
 def _days(hours: Sequence[Hour], frame: Frame) -> list[Hour]:
@@ -242,15 +164,15 @@ def _next_hour(at: datetime, zone: tzinfo) -> datetime:
     return datetime.fromtimestamp(at.timestamp() + 3600, zone)
 
 
-def _bands(tide: Tide, scale: _Scale) -> Iterator[Band]:
+def _bands(tide: Tide, scale: Scale) -> Iterator[Band]:
     for window in tide.windows:
         left, right = scale.x(window.start_at), scale.x(window.end_at)
         if right - left < 1:
             continue
         yield Band(
-            x=_n(left),
-            width=_n(right - left),
-            middle=_n((left + right) / 2),
+            x=text(left),
+            width=text(right - left),
+            middle=text((left + right) / 2),
             name=window.name,
             percent=round(window.share * 100),
             has_room=right - left > 40,
@@ -261,23 +183,23 @@ def _turns(values: Sequence[float], index: int) -> bool:
     return abs(values[index] - values[index - 1]) > 1e-9
 
 
-def _top(scale: _Scale, values: Sequence[float], start: int = 0, end: int | None = None) -> str:
+def _top(scale: Scale, values: Sequence[float], start: int = 0, end: int | None = None) -> str:
     """The upper edge of a step function over buckets [start, end), from left to right."""
     end = len(values) if end is None else end
     if start >= end:
         return ""
-    path = f"M{_n(scale.bucket_x(start))} {_n(scale.y(values[start]))}"
+    path = f"M{text(scale.bucket_x(start))} {text(scale.y(values[start]))}"
     for index in range(start + 1, end):
         if _turns(values, index):
-            path += f"H{_n(scale.bucket_x(index))}V{_n(scale.y(values[index]))}"
-    return path + f"H{_n(scale.bucket_x(end))}"
+            path += f"H{text(scale.bucket_x(index))}V{text(scale.y(values[index]))}"
+    return path + f"H{text(scale.bucket_x(end))}"
 
 
-def _area(scale: _Scale, values: Sequence[float]) -> str:
+def _area(scale: Scale, values: Sequence[float]) -> str:
     if not any(value > 0 for value in values):
         return ""
-    base = _n(scale.y(0))
-    return f"{_top(scale, values)}V{base}H{_n(scale.bucket_x(0))}Z"
+    base = text(scale.y(0))
+    return f"{_top(scale, values)}V{base}H{text(scale.bucket_x(0))}Z"
 
 
 def _runs(values: Sequence[float]) -> list[range]:
@@ -299,15 +221,15 @@ def _is_used(values: Sequence[float], index: int) -> bool:
     return 0 <= index < len(values) and values[index] > 1e-9
 
 
-def _block(scale: _Scale, run: range, lower: Sequence[float], upper: Sequence[float]) -> str:
+def _block(scale: Scale, run: range, lower: Sequence[float], upper: Sequence[float]) -> str:
     """The area between two step functions over ``run``."""
     path = _top(scale, upper, run.start, run.stop)
     for index in reversed(run):
-        path += f"V{_n(scale.y(lower[index]))}H{_n(scale.bucket_x(index))}"
+        path += f"V{text(scale.y(lower[index]))}H{text(scale.bucket_x(index))}"
     return path + "Z"
 
 
-def _label(tide: Tide, scale: _Scale, tops: Sequence[float]) -> Label | None:
+def _label(tide: Tide, scale: Scale, tops: Sequence[float]) -> Label | None:
     """On the widest block of the package, or beside it when the words would not fit."""
     blocks = _even_blocks(tide.yours, tide.promised)
     if not blocks:
@@ -322,20 +244,20 @@ def _label(tide: Tide, scale: _Scale, tops: Sequence[float]) -> Label | None:
     is_sliver = right - left < SLIVER_WIDTH or scale.y(lower) - scale.y(upper) < SLIVER_WIDTH
     beside = left - 8 if flips else right + 8
     return Label(
-        x=_n((left + right) / 2 if fits else beside),
-        y=_n(y + 4),
+        x=text((left + right) / 2 if fits else beside),
+        y=text(y + 4),
         anchor="middle" if fits else ("end" if flips else "start"),
         is_inside=fits,
-        dot_x=_n((left + right) / 2) if is_sliver else "",
-        dot_y=_n(y),
+        dot_x=text((left + right) / 2) if is_sliver else "",
+        dot_y=text(y),
     )
 
 
-def _hatch(tide: Tide, scale: _Scale) -> str:
+def _hatch(tide: Tide, scale: Scale) -> str:
     """How far from the left no deadline can be promised; the whole plot when none can within it."""
     if tide.earliest_deadline_at is None:
         return ""
-    return _n(scale.x(tide.earliest_deadline_at) - scale.frame.left)
+    return text(scale.x(tide.earliest_deadline_at) - scale.frame.left)
 
 
 def _stretch(tide: Tide, start: int, end: int) -> Stretch:

@@ -104,6 +104,17 @@ class Cell:
         return self.succeeded + self.quarantined + self.failed
 
     @property
+    def text(self) -> str:
+        """The cell in words, for those who read it or hear it."""
+        facts = {
+            "no": self.first_no, "last": self.last_no, "state": self.state_label,
+            "done": f"{self.finished:,}", "rows": f"{self.items:,}",
+        }  # fmt: skip
+        if self.first_no == self.last_no:
+            return _("Shard %(no)s: %(state)s, %(done)s of %(rows)s rows") % facts
+        return _("Shards %(no)s–%(last)s: %(state)s, %(done)s of %(rows)s rows") % facts
+
+    @property
     def state_label(self) -> str:
         """The state in words; a parked shard says so."""
         return _("parked") if self.look == "p" else str(SHARD_STATE_LABELS[ShardState(self.state)])

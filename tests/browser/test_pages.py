@@ -162,8 +162,7 @@ def test_pausing_shows_at_once_and_cancelling_asks_first(visit: Visit, running: 
 
 
 # --- every page -------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("width", [360, 1140, 3840])
-@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+@pytest.mark.parametrize(("width", "theme"), [(360, Theme.DARK), (1140, Theme.LIGHT), (3840, Theme.DARK)])
 def test_pages_fit_their_screen_and_break_no_rule(
     visit: Visit, world: World, running: Package, width: int, theme: str
 ) -> None:
@@ -196,7 +195,7 @@ def _addresses(world: World, running: Package) -> list[str]:
     return [
         "/", "/packages/new", f"/packages/{draft.pk}/task", f"/packages/{reading.pk}/reading",
         f"/packages/{quoted.pk}/promise", f"/packages/{quoted.pk}/confirm",
-        f"/packages/{running.pk}", f"/packages/{running.pk}/cancel", f"/packages/{done.pk}",
+        f"/packages/{running.pk}", f"/packages/{running.pk}/quarantine", f"/packages/{running.pk}/cancel", f"/packages/{done.pk}",
     ]  # fmt: skip
 
 

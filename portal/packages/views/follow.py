@@ -17,12 +17,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from portal.departments.access import department_of, owned
 from portal.departments.models import Person, Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
-from portal.packages import chart, control, queries
+from portal.packages import control, queries
 from portal.packages.live import Fragment, events, pace_of
 from portal.packages.models import Package
 from portal.packages.outlook import margin_of, outlook_of
 from portal.packages.progress import cells_of, is_over, progress_of
 from portal.packages.quarantine import reasons_of
+from portal.packages.scale import BROAD
 from portal.packages.story import story_of
 from portal.packages.views.promise import drawings
 from scheduler.domain.lifecycle import PROMISED, PackageState
@@ -45,7 +46,7 @@ def detail(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     if quote is not None and package.state in PROMISED:
         seen = queries.tide_for(package, quote=quote, now=now)
         # The deadline stands: what could have been promised instead is no question any more.
-        context |= drawings(replace(seen, earliest_deadline_at=None), chart.BROAD)
+        context |= drawings(replace(seen, earliest_deadline_at=None), BROAD)
     return render(request, "packages/detail.html", context)
 
 

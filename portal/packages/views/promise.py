@@ -23,6 +23,7 @@ from portal.packages.estimate import savings
 from portal.packages.forms import WishForm
 from portal.packages.models import Package
 from portal.packages.quoting import OFFERABLE, TIER_SPAN, accept_quote, quote_package
+from portal.packages.scale import NARROW, WIDE, Frame
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -127,12 +128,12 @@ def _page(
     return render(request, "packages/promise.html", context, status=status)
 
 
-def drawings(seen: Tide, frame: chart.Frame = chart.WIDE) -> dict[str, Any]:
+def drawings(seen: Tide, frame: Frame = WIDE) -> dict[str, Any]:
     """The tide chart's template variables, in the active zone."""
     zone = timezone.get_current_timezone()
     return {
         "tide": seen,
         "wide": chart.draw(seen, frame, zone=zone),
-        "narrow": chart.draw(seen, chart.NARROW, zone=zone),
+        "narrow": chart.draw(seen, NARROW, zone=zone),
         "stretches": chart.stretches(seen),
     }
