@@ -136,9 +136,9 @@ def test_what_a_dead_writer_left_is_discarded_and_what_is_being_written_is_not(t
     store = FileStore(tmp_path)
     started = datetime.now(UTC)
     dead, alive = store.open_write("a"), store.open_write("b")
-    dead.write(b"half")
-    (found,) = [path for path in (tmp_path / ".staging").iterdir() if path.stat().st_size == 0][:1]
-    os.utime(found, (0, started.timestamp() + 3600))
+    dead.write(b"half" * 100_000)  # more than a buffer, so that the two staged files can be told apart
+    (written_later,) = [path for path in (tmp_path / ".staging").iterdir() if path.stat().st_size == 0]
+    os.utime(written_later, (0, started.timestamp() + 3600))
     assert store.discard_unfinished(before=started + timedelta(minutes=1)) == 1
     with alive:
         alive.write(b"whole")
