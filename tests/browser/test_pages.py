@@ -195,7 +195,8 @@ def _addresses(world: World, running: Package) -> list[str]:
     return [
         "/", "/packages/new", f"/packages/{draft.pk}/task", f"/packages/{reading.pk}/reading",
         f"/packages/{quoted.pk}/promise", f"/packages/{quoted.pk}/confirm",
-        f"/packages/{running.pk}", f"/packages/{running.pk}/quarantine", f"/packages/{running.pk}/cancel", f"/packages/{done.pk}",
+        f"/packages/{running.pk}", f"/packages/{running.pk}/quarantine",
+        f"/packages/{running.pk}/cancel", f"/packages/{done.pk}",
     ]  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def test_a_file_goes_from_the_drop_zone_to_its_results(visit: Visit, world: Worl
     expect(page.get_by_role("status").first).to_have_text("completed", timeout=FINISH_MS)
     expect(page.locator(".kpis")).to_contain_text(f"{GOOD}succeeded")
     expect(page.locator(".kpis")).to_contain_text(f"{BLANK}quarantined")
-    expect(page.get_by_role("row", name=re.compile("a needed field is empty"))).to_contain_text(str(BLANK))
+    expect(page.get_by_role("row", name=re.compile("A needed field is empty"))).to_contain_text(str(BLANK))
     check_results(page)
     page.get_by_role("link", name="Sample rows: a needed field is empty").click()
     expect(page.get_by_role("row", name=re.compile("R061"))).to_contain_text("“评论” is empty")
