@@ -114,7 +114,7 @@ CHECKS: dict[str, Callable[[dict[str, str]], Complaint]] = {
     "types: mypy --strict": _tool("mypy", "--no-error-summary"),
     "layers: import-linter": _tool("lint-imports", "--no-cache"),
     "templates: djlint --lint": _tool("djlint", "templates", "--lint", "--quiet"),
-    "templates: djlint --check": _tool("djlint", "templates", "--check", "--quiet"),
+    "templates: djlint --check": _tool("djlint", "templates", "--check"),
     "migrations complete": _manage("makemigrations", "--check", "--dry-run"),
     "settings sound": _manage("check", "--fail-level", "WARNING"),
     "translations complete": _translations,

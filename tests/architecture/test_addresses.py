@@ -66,6 +66,10 @@ ADDRESSES = {
     "packages:cancel": of_package(STAFF),
     "packages:quarantine": of_package(*DEPARTMENT),
     "packages:download": of_package(*DEPARTMENT),
+    "billing:usage": page(*DEPARTMENT, ADMIN),
+    "billing:bills": page(*DEPARTMENT, ADMIN),
+    "billing:pdf": Address(DEPARTMENT | {ADMIN}, names="month"),
+    "billing:csv": Address(DEPARTMENT | {ADMIN}, names="month"),
     "departments:sign-in": Address(EVERYBODY, is_public=True),
     "departments:sign-out": Address(EVERYBODY, "post", is_public=True),
     "departments:language": Address(EVERYBODY, "post", is_public=True),
@@ -122,12 +126,17 @@ class Cast:
         return client
 
     def url(self, name: str) -> str:
-        arguments = self.arguments[ADDRESSES[name].names]
-        return reverse(name, kwargs={**arguments, **({"what": "results.csv"} if name == "packages:download" else {})})
+        """The address of an object that exists; administrators say whose bill they want."""
+        return self._address(name, self.arguments[ADDRESSES[name].names])
 
     def unknown_url(self, name: str) -> str:
-        unknown: dict[str, object] = {"ref": uuid.uuid4()}
-        return reverse(name, kwargs={**unknown, **({"what": "results.csv"} if name == "packages:download" else {})})
+        """The same address with an id that nobody has."""
+        return self._address(name, {"ref": uuid.uuid4()})
+
+    def _address(self, name: str, arguments: dict[str, object]) -> str:
+        what = {"what": "results.csv"} if name == "packages:download" else {}
+        whose = "?department=retail" if name.startswith("billing:") else ""
+        return reverse(name, kwargs={**arguments, **what}) + whose
 
 
 @pytest.fixture
@@ -143,6 +152,7 @@ def cast(world: World) -> Cast:
         stranger=world.charlie,
         arguments={
             "": {},
+            "month": {"month": f"{timezone.now().astimezone(world.retail.zone):%Y-%m}"},
             "package": {"ref": package.pk},
             "key": {"ref": key.pk},
             "department": {"ref": world.legal.pk},
@@ -237,6 +247,14 @@ def test_a_signed_in_browser_is_no_key(cast: Cast) -> None:
     assert client.get("/api/v1/packages").status_code == 401
     assert client.post("/api/v1/packages", {"file": upload, "task": "{}"}).status_code == 401
     assert Package.objects.across_departments().count() == 1
+
+
+@pytest.mark.parametrize("role", [STAFF, FINANCE])
+def test_naming_another_department_shows_ones_own_bill(role: str, cast: Cast) -> None:
+    month = cast.arguments["month"]["month"]
+    own, named = (cast.client(role).get(f"/bills/{month}.csv{query}") for query in ("", "?department=legal"))
+    assert own.headers["Content-Disposition"] == named.headers["Content-Disposition"]
+    assert "retail" in named.headers["Content-Disposition"]
 
 
 def _secret_of(person: Person) -> str:
