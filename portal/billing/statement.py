@@ -84,6 +84,11 @@ class Statement:
         return _sum(self.entries)
 
     @property
+    def input_tokens(self) -> int:
+        """The whole input, cached or not."""
+        return self.tokens.input + self.tokens.cached
+
+    @property
     def price_lists(self) -> list[str]:
         """The versions of the prices that were applied."""
         return sorted({entry.price_list_name for entry in self.entries})
