@@ -5,13 +5,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
-from jsonschema import validators
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.protocols import Validator
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+from jsonschema_rs import ValidationError, Validator
 
 from gpuworker.engines import EngineAnswer, RequestRefused
+from scheduler.schemas import UnableToUseSchema, compiled
 from scheduler.wire import RequestSettings
 
 LONGEST_MESSAGE = 200
@@ -65,17 +62,13 @@ def _instance(validator: Validator, answer: EngineAnswer) -> Any:
     try:
         validator.validate(value)
     except ValidationError as error:
-        raise UnableToAccept("schema", f"{error.json_path}: {error.message}"[:LONGEST_MESSAGE]) from error
-    except Unresolvable as error:
-        raise RequestRefused("bad_constraint", str(error)) from error
+        where = "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path)
+        raise UnableToAccept("schema", f"{where}: {error.message}"[:LONGEST_MESSAGE]) from error
     return value
 
 
 def _validator(json_schema: str) -> Validator:
     try:
-        schema = msgspec.json.decode(json_schema)
-        validators.validator_for(schema).check_schema(schema)
-    except (msgspec.MsgspecError, SchemaError, AttributeError, TypeError) as error:
+        return compiled(msgspec.json.decode(json_schema))
+    except (msgspec.MsgspecError, UnableToUseSchema) as error:
         raise RequestRefused("bad_constraint", str(error)[:LONGEST_MESSAGE]) from error
-    # An empty registry: a reference to another document is an error, never a request over the network.
-    return validators.validator_for(schema)(schema, registry=Registry())

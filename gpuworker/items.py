@@ -44,16 +44,16 @@ class ItemRunner:
             return ItemResult(item.row, ItemStatus.FAILED, reason="engine_unavailable")
 
     async def _run(self, item: ShardItem, accept: Callable[[EngineAnswer], Any]) -> ItemResult:
-        spent, why = Usage(), {}
+        engine_s = 0.0
         for nth in range(OUTPUT_TRIES):
             answer = await self._answer(item, self._request(item, nth))
+            engine_s += answer.usage.engine_s
+            usage = msgspec.structs.replace(answer.usage, engine_s=engine_s)
             try:
-                return _succeeded(item.row, accept(answer), answer)
+                return _succeeded(item.row, accept(answer), answer.finish_reason, usage)
             except UnableToAccept as error:
-                spent, why = spent + answer.usage, {"why": error.why, "message": str(error)}
-        return ItemResult(
-            item.row, ItemStatus.QUARANTINED, reason="output_invalid", detail=why, usage=spent, charged=True
-        )
+                last = _invalid(item.row, error, usage)
+        return last
 
     def _too_long(self, item: ShardItem) -> dict[str, int]:
         return {"tokens": item.tokens, "limit": self.context_tokens - self.settings.max_output_tokens}
@@ -89,6 +89,12 @@ class ItemRunner:
         return replace(answer, usage=msgspec.structs.replace(answer.usage, engine_s=share_s))
 
 
-def _succeeded(row: int, output: Any, answer: EngineAnswer) -> ItemResult:
-    detail = {"cut": True} if answer.finish_reason == "length" else {}
-    return ItemResult(row, ItemStatus.SUCCEEDED, output=output, detail=detail, usage=answer.usage, charged=True)
+def _succeeded(row: int, output: Any, finish_reason: str, usage: Usage) -> ItemResult:
+    detail = {"cut": True} if finish_reason == "length" else {}
+    return ItemResult(row, ItemStatus.SUCCEEDED, output=output, detail=detail, usage=usage, charged=True)
+
+
+def _invalid(row: int, error: UnableToAccept, usage: Usage) -> ItemResult:
+    """Charged like one answer: what ran last. The tries before it are ours to pay, so the price at most holds."""
+    detail = {"why": error.why, "message": str(error)}
+    return ItemResult(row, ItemStatus.QUARANTINED, reason="output_invalid", detail=detail, usage=usage, charged=True)

@@ -1,6 +1,7 @@
 """The worker's pulse, once a second over Redis: it says how it is, and hears how much it may run."""
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -10,6 +11,8 @@ import structlog
 from scheduler.wire import HEARTBEAT_TTL_S, Control, Heartbeat, control_key, heartbeat_key
 
 PULSE_S = 1.0
+HOLD_S = 120.0
+"""How long the scheduler's last word holds when it cannot be heard; then nothing new starts until it speaks again."""
 REDIS_TIMEOUT_S = 2.0
 log = structlog.get_logger()
 
@@ -22,13 +25,17 @@ def connect(url: str) -> "redis.Redis":
 class Pulse:
     """``control`` is the last that was heard. Until the scheduler has spoken nothing may start.
 
-    While Redis is away or empty the last word holds.
+    While Redis is away or empty the last word holds for ``HOLD_S``: windows close, and a worker that hears nothing
+    must not go on as if they did not.
     """
 
-    def __init__(self, client: "redis.Redis", pool: str, worker: str) -> None:
+    def __init__(
+        self, client: "redis.Redis", pool: str, worker: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.control = Control(in_flight_per_worker=0)
         self._redis, self._pool, self._worker = client, pool, worker
         self._heard = True
+        self._clock, self._heard_at = clock, clock()
 
     async def run(self, heartbeat: Callable[[], Heartbeat], on_control: Callable[[Control], None]) -> None:
         """Beat until cancelled; ``on_control`` is told what was heard each time."""
@@ -50,10 +57,14 @@ class Pulse:
             if not self._heard:
                 log.info("Redis is back", action="worker.pulse", worker=self._worker)
             self._heard = True
+        if self._clock() - self._heard_at > HOLD_S and self.control.in_flight_per_worker:
+            log.warning("no word from the scheduler: nothing new starts", action="worker.pulse", worker=self._worker)
+            self.control = Control(in_flight_per_worker=0)
 
     def _hear(self, payload: object) -> None:
         if isinstance(payload, bytes):
             self.control = msgspec.json.decode(payload, type=Control)
+            self._heard_at = self._clock()
 
     def end(self) -> None:
         """Take the heartbeat back: the worker is gone from now on, not when it expires."""

@@ -15,6 +15,7 @@ from scheduler.wire import Control, Heartbeat, Live, control_key, heartbeat_key,
 
 log = structlog.get_logger()
 TIMEOUT_S = 2.0
+CONTROL_TTL_S = 30  # a dead scheduler must not be obeyed for ever
 LIVE_TTL_S = 60
 
 
@@ -44,7 +45,7 @@ class Board:
         try:
             with self._redis.pipeline(transaction=False) as pipe:
                 for pool, control in controls.items():
-                    pipe.set(control_key(pool), msgspec.json.encode(control))
+                    pipe.set(control_key(pool), msgspec.json.encode(control), ex=CONTROL_TTL_S)
                 for package, rate in live.items():
                     pipe.set(live_key(package), msgspec.json.encode(rate), ex=LIVE_TTL_S)
                 pipe.execute()

@@ -69,7 +69,7 @@ def work_on(pool: Pool, package: Package, output: OutputTokens) -> Work:
 
 
 def price_for(package: Package, output: OutputTokens, rates: Rates, factor: Decimal) -> Price:
-    """What the package will cost at ``rates``. ``at_most`` holds as long as no answer has to be tried again."""
+    """What the package will cost at ``rates``, at most: tries after the first are not charged."""
     dearest = Rates(max(rates.input_per_1k, rates.cached_per_1k), rates.cached_per_1k, rates.output_per_1k)
     return Price(
         expected=round_money(price_of(Tokens(package.input_tokens, 0, output.expected), rates, factor)),
@@ -90,7 +90,10 @@ def _of_a_label(package: Package) -> tuple[int, float, int]:
     assert package.model is not None
     tokenizer = open_tokenizer(package.model.tokenizer, package.model.location)
     lengths = [tokenizer.count_text(label) + END_TOKEN for label in package.labels]
-    return min(lengths), sum(lengths) / len(lengths), max(lengths)
+    # A constrained engine may spell a label in other tokens than the tokenizer, but never in more than its bytes.
+    longest = max(len(label.encode()) for label in package.labels) + END_TOKEN
+    high = max(min(longest, package.max_output_tokens), max(lengths))
+    return min(lengths), sum(lengths) / len(lengths), high
 
 
 def _of_free_text(package: Package) -> tuple[int, float, int]:

@@ -247,7 +247,7 @@ def _admit(package: Package, quote: Quote, *, now: datetime) -> None:
     prices = PriceList.objects.get(pk=quote.price_list_ref)
     admitted = (
         Package.objects.across_departments()
-        .filter(pk=package.pk, state__in=OFFERABLE)
+        .filter(pk=package.pk, state__in=OFFERABLE, ingest_epoch=package.ingest_epoch)
         .update(
             state=PackageState.ADMITTED,
             accepted_quote=quote,

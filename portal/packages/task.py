@@ -7,13 +7,12 @@ from typing import Any, TypedDict
 
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 
 from portal.capacity.models import LanguageModel
 from portal.departments.refusals import Refusal
 from portal.packages.models import Kind, Package
 from portal.packages.template import Template, UnableToReadTemplate, nearest, parse, unknown_columns
+from scheduler.schemas import UnableToUseSchema, compiled
 
 MOST_LABELS = 50
 LONGEST_LABEL = 200
@@ -219,13 +218,6 @@ def _schema(given: str | dict[str, Any] | None, kind: str) -> dict[str, Any] | N
     if kind != Kind.EXTRACTION:
         return given if isinstance(given, dict) else None
     schema = _parsed_schema(given)
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        where = error.json_path
-        raise _refused_schema(
-            _("The JSON Schema is not valid at %(where)s: %(why)s.") % {"where": where, "why": error.message[:200]}
-        ) from error
     if schema.get("type") != "object" or not schema.get("properties"):
         raise _refused_schema(_("The JSON Schema must describe an object with properties."))
     for target in _references(schema):
@@ -234,6 +226,12 @@ def _schema(given: str | dict[str, Any] | None, kind: str) -> dict[str, Any] | N
                 _("The JSON Schema refers to “%(target)s”; only parts of itself are allowed.")
                 % {"target": target[:200]}
             )
+    try:
+        compiled(schema)
+    except UnableToUseSchema as error:
+        raise _refused_schema(
+            _("The JSON Schema is not valid at %(where)s: %(why)s.") % {"where": error.where, "why": str(error)[:200]}
+        ) from error
     return schema
 
 

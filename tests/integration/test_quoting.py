@@ -71,8 +71,9 @@ def test_express_is_four_hours_at_twice_the_price(world: World) -> None:
 def test_tagging_counts_the_tokens_of_its_labels(world: World) -> None:
     package = package_of(world, kind=Kind.TAGGING, labels=["good", "very good indeed"], rows=10, tokens=100)
     quote = quote_of(package)
-    # one word and three words, each with the token that ends the answer
-    assert (quote.output_tokens_low, quote.output_tokens_expected, quote.output_tokens_high) == (20, 30, 40)
+    # one word and three words, each with the token that ends the answer; at most one token a byte ("very good indeed"
+    # has 16), since a constrained engine may spell a label in other tokens than the tokenizer does
+    assert (quote.output_tokens_low, quote.output_tokens_expected, quote.output_tokens_high) == (20, 30, 170)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from gpuworker.answers import UnableToAccept, checker
 from gpuworker.engines import EngineAnswer, RequestRefused
@@ -14,6 +13,7 @@ from gpuworker.engines.instances import UnableToInstantiate, smallest_instance
 from gpuworker.engines.llama_cpp import label_grammar
 from gpuworker.meter import EngineMeter
 from gpuworker.settings import UnableToStart, WorkerSettings
+from scheduler.schemas import compiled
 from scheduler.wire import RequestSettings, Usage
 
 GOOD = {
@@ -169,6 +169,18 @@ def test_a_schema_of_no_use_is_the_packages_fault(schema: str) -> None:
     assert refused.value.code == "bad_constraint"
 
 
+def test_a_pattern_cannot_hang_the_worker() -> None:
+    schema = '{"type": "object", "properties": {"x": {"type": "string", "pattern": "^(a+)+$"}}}'
+    with pytest.raises(UnableToAccept):  # a backtracking engine would need 2^5000 steps
+        check(extraction(schema), '{"x": "' + "a" * 5000 + '!"}')
+
+
+@pytest.mark.parametrize("pattern", ["^(?!x)", r"^(a)\1$"])
+def test_a_pattern_that_needs_backtracking_is_the_packages_fault(pattern: str) -> None:
+    with pytest.raises(RequestRefused):
+        check(extraction(json.dumps({"type": "object", "properties": {"x": {"pattern": pattern}}})), "{}")
+
+
 # --- grammar and instances -------------------------------------------------------------------------------
 def test_labels_become_a_grammar_of_exactly_these_texts() -> None:
     assert label_grammar(("yes", 'a "b\\', "换\n行")) == r'root ::= "yes" | "a \"b\\" | "换\U0000000A行"'
@@ -194,7 +206,7 @@ def test_labels_become_a_grammar_of_exactly_these_texts() -> None:
     ],
 )
 def test_the_smallest_instance_is_valid(schema: dict[str, object]) -> None:
-    Draft202012Validator(schema).validate(smallest_instance(schema))
+    compiled(schema).validate(smallest_instance(schema))
 
 
 @pytest.mark.parametrize("schema", [{"$ref": "#"}, {"$ref": "#/nowhere"}])
