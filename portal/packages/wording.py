@@ -27,6 +27,11 @@ def count(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
 
 
+def pace(per_s: float) -> str:
+    """Rows a second: ``3,993`` or ``1.9``, with a decimal only where it tells something."""
+    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.1f}".removesuffix(".0")
+
+
 def money(amount: Decimal | None, currency: str) -> str:
     """``41.8`` CNY as ``¥ 41.80``. Formats only: amounts arrive rounded."""
     if amount is None:

@@ -57,3 +57,8 @@ def test_sizes_are_in_powers_of_a_thousand(octets: int, said: str) -> None:
 @pytest.mark.parametrize(("seconds", "said"), [(48, "48 s"), (750, "12.5 min"), (22_320, "6.2 h")])
 def test_gpu_time_is_in_the_unit_that_reads_best(seconds: float, said: str) -> None:
     assert wording.gpu_time(seconds) == said
+
+
+@pytest.mark.parametrize(("per_s", "said"), [(3993.1, "3,993"), (58.34, "58.3"), (1.0, "1"), (0.0, "0"), (0.25, "0.2")])
+def test_a_pace_has_a_decimal_only_where_it_tells_something(per_s: float, said: str) -> None:
+    assert wording.pace(per_s) == said
