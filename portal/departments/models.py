@@ -8,6 +8,7 @@ from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from portal.departments.tenancy import TenantModel
 
@@ -74,7 +75,7 @@ class Person(AbstractBaseUser):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     email = models.EmailField(_("Email"), unique=True)
-    name = models.CharField(_("Name"), max_length=120)
+    name = models.CharField(pgettext_lazy("of a person", "Name"), max_length=120)
     department = models.ForeignKey(
         Department,
         on_delete=models.PROTECT,
