@@ -63,7 +63,7 @@ def _belongs(entry: TimelineEntry, later: TimelineEntry) -> bool:
 def _read(facts: Facts) -> str:
     rows = int(facts.get("rows", 0))
     said = ngettext("%(rows)s row read", "%(rows)s rows read", rows) % {"rows": wording.count(rows)}
-    aside = rows - int(facts.get("good", rows))
+    aside = int(facts.get("set_aside", 0))
     return said + (_(", %(aside)s set aside") % {"aside": wording.count(aside)} if aside else "")
 
 
