@@ -128,5 +128,5 @@ def test_the_story_tells_the_latest_first_and_a_common_fate_once(world: World) -
 
 def test_a_read_manifest_is_told_with_what_was_set_aside(world: World) -> None:
     package = promised(world)
-    timeline.record(package=package, code="read", now=datetime(2026, 12, 1, tzinfo=UTC), rows=30000, good=29788)
+    timeline.record(package=package, code="read", now=datetime(2026, 12, 1, tzinfo=UTC), rows=30000, set_aside=212)
     assert [one.text for one in story_of(package)] == ["30,000 rows read, 212 set aside"]
