@@ -92,9 +92,9 @@ def wait_for(address: str) -> None:
     raise RuntimeError("the portal did not answer within 30 s")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def programs(portal: str, environment: dict[str, str]) -> Iterator[None]:
-    """Celery, the scheduler and one worker with the echo engine."""
+    """Celery, the scheduler and one worker with the echo engine, for one file's tests: others start their own."""
     started = [
         start(environment, "celery", "-A", "portal", "worker", "--pool", "solo", "--loglevel", "ERROR"),
         start(environment, "scheduler"),
