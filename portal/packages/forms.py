@@ -61,9 +61,15 @@ class TaskForm(forms.Form):
         self.fields["id_column"].choices = [("", _("Row number")), *((name, name) for name in columns)]  # type: ignore[attr-defined]
         self.fields["model"].queryset = LanguageModel.objects.filter(is_enabled=True)  # type: ignore[attr-defined]
 
+    def clean(self) -> dict[str, Any]:
+        self._typed = dict(
+            self.cleaned_data
+        )  # blaming a field takes it out of cleaned_data; the preview still wants it
+        return self.cleaned_data
+
     def task(self) -> TaskFields:
         """The fields that could be read, as the services take them; call ``is_valid`` first."""
-        read: dict[str, Any] = dict(self.cleaned_data)
+        read = dict(self._typed)
         if "labels" in read:
             read["labels"] = [line.strip() for line in read["labels"].splitlines() if line.strip()]
         for name in ("user_template", "system_template"):

@@ -74,6 +74,14 @@ def test_the_preview_copes_with_anything_half_typed(alice: Client, world: World)
         assert send(alice, "preview", package, **typed).status_code == 200
 
 
+def test_a_refused_prompt_is_not_previewed_as_the_one_saved_before(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    Package.objects.for_department(world.retail).update(user_template="Saved before: {{review}}")
+    answer = send(alice, "task", package, model=str(world.echo.pk), **TASK | {"user_template": "{{reviw}}"})
+    assert answer.status_code == 422
+    assert "Saved before" not in answer.text
+
+
 def test_an_unknown_column_is_named_with_the_nearest_and_what_was_typed_stays(alice: Client, world: World) -> None:
     package = draft(alice, world)
     typed = TASK | {"user_template": "Good or bad? {{reviw}}"}
