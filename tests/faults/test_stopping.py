@@ -2,61 +2,12 @@
 
 import os
 import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-OUR_STORES = ("REDIS_URL", "BUS_URL", "OBJECTS_URL", "DATABASE_URL")
-WITHIN_S = 120
-
-
-def eventually(what: Callable[[], bool]) -> bool:
-    """Whether ``what`` becomes true in time."""
-    deadline = time.monotonic() + WITHIN_S
-    while not what():
-        if time.monotonic() > deadline:
-            return False
-        threading.Event().wait(0.1)
-    return True
-
-
-class Launcher:
-    """One ``./run up`` with a folder of its own; a marker in the environment finds its processes."""
-
-    def __init__(self, folder: Path, said: str) -> None:
-        self.folder = folder
-        self.output = folder / said
-        environment = {name: value for name, value in os.environ.items() if name not in OUR_STORES}
-        environment |= {"SLACKWATER_VAR": str(folder / "var"), "PYTHONPATH": str(ROOT)}
-        with self.output.open("wb") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "deploy.embedded", "up"], cwd=ROOT, env=environment, stdout=out, stderr=out
-            )
-
-    def is_up(self) -> bool:
-        assert self.process.poll() is None, self.output.read_text()
-        return "Slackwater is up" in self.output.read_text()
-
-    def processes(self) -> list[int]:
-        """Living processes of this installation."""
-        return [process.pid for process in psutil.process_iter() if self._is_ours(process)]
-
-    def _is_ours(self, process: psutil.Process) -> bool:
-        try:
-            ours = process.environ().get("SLACKWATER_VAR") == str(self.folder / "var")
-            return bool(ours and process.status() != psutil.STATUS_ZOMBIE)
-        except psutil.Error:
-            return False
-
-    def supervisor(self) -> int:
-        return int((self.folder / "var" / "supervisord.pid").read_text())
+from tests.launcher import WITHIN_S, Launcher, eventually
 
 
 @pytest.fixture
@@ -69,9 +20,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Launcher]]:
 
     yield launch
     for launcher in started:
-        if launcher.process.poll() is None:
-            launcher.process.terminate()
-        launcher.process.wait(WITHIN_S)
+        launcher.end()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
