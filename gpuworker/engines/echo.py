@@ -9,8 +9,8 @@ import os
 from collections.abc import Sequence
 from hashlib import sha256
 
-from gpuworker.engines import EngineAnswer, EngineRequest, EngineSettings, RequestRefused
 from gpuworker.engines.instances import UnableToInstantiate, smallest_instance
+from gpuworker.engines.port import EngineAnswer, EngineRequest, EngineSettings, RequestRefused
 from scheduler.tokenizers import ChatMessage
 from scheduler.tokenizers.words import WordsTokenizer
 from scheduler.wire import Usage

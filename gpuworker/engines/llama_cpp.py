@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gpuworker.engines import (
+from gpuworker.engines.port import (
     EngineAnswer,
     EngineBusy,
     EngineDied,

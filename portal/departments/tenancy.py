@@ -9,12 +9,9 @@ A query set of a tenant model refuses to run until it says whose rows it wants:
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from django.db import models
-
-if TYPE_CHECKING:
-    from portal.departments.models import Department
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -28,7 +25,7 @@ class TenantQuerySet(models.QuerySet[Row]):
 
     _is_scoped = False
 
-    def for_department(self, department: "Department") -> Self:
+    def for_department(self, department: models.Model | None) -> Self:
         """Only rows of ``department``, which must be a saved department (``None`` raises)."""
         if department is None or department.pk is None:
             raise UnscopedQuery(f"{self.model.__name__} was asked for without a department")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from threading import Condition
 
-from scheduler.bus import Delivery
+from scheduler.bus.port import Delivery
 
 
 @dataclass(slots=True)

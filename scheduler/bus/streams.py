@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 from redis.retry import Retry
 
-from scheduler.bus import Delivery, UnableToReachBus
+from scheduler.bus.port import Delivery, UnableToReachBus
 
 CAP = 20_000
 REDELIVER_AFTER_S = 30.0

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from scheduler.objects import ObjectExists, ObjectInfo, ObjectNotFound
+from scheduler.objects.port import ObjectExists, ObjectInfo, ObjectNotFound
 
 _STAGING = ".staging"
 

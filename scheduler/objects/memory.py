@@ -6,7 +6,7 @@ from datetime import datetime
 from threading import Lock
 from typing import BinaryIO
 
-from scheduler.objects import ObjectExists, ObjectInfo, ObjectNotFound
+from scheduler.objects.port import ObjectExists, ObjectInfo, ObjectNotFound
 
 
 class _MemoryWriter:

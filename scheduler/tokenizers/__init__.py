@@ -1,32 +1,15 @@
-"""The tokenizer port: counts the tokens of a request exactly as the model's engine will.
+"""How tokens are counted: the port is port.py, its adapters stand beside it."""
 
-Every adapter passes tests/contract/test_tokenizers.py; the GGUF one is also compared with the engine itself
-in tests/engines/.
-"""
+from scheduler.tokenizers.port import (
+    ChatMessage,
+    Tokenizer,
+)
 
-from collections.abc import Sequence
-from typing import Protocol, TypedDict
-
-
-class ChatMessage(TypedDict):
-    role: str
-    content: str
-
-
-class Tokenizer(Protocol):
-    """Counts tokens. Thread-safe."""
-
-    def count_text(self, text: str) -> int:
-        """Tokens of ``text`` alone."""
-        ...
-
-    def count_chat(self, messages: Sequence[ChatMessage]) -> int:
-        """Tokens of the whole prompt: ``messages`` in the model's chat template, answer prefix included."""
-        ...
-
-    def count_chats(self, chats: Sequence[Sequence[ChatMessage]]) -> list[int]:
-        """``count_chat`` of many, faster."""
-        ...
+__all__ = [
+    "ChatMessage",
+    "Tokenizer",
+    "open_tokenizer",
+]
 
 
 def open_tokenizer(kind: str, location: str) -> Tokenizer:

@@ -20,7 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from scheduler.model_file import model_file
-from scheduler.tokenizers import ChatMessage
+from scheduler.tokenizers.port import ChatMessage
 
 CACHE_VERSION = 1
 CONTROL, USER_DEFINED = 3, 4  # llama.cpp's token types that are matched in the text before any splitting

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scheduler.tokenizers import ChatMessage
+from scheduler.tokenizers.port import ChatMessage
 
 
 class WordsTokenizer:

@@ -1,0 +1,72 @@
+"""The object store port: manifests, shards, parts, results (CONTRACTS §4 for the keys).
+
+Keys are relative paths with ``/``. An object appears whole or not at all. Every adapter passes
+tests/contract/test_objects.py.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import BinaryIO, NamedTuple, Protocol
+
+
+class ObjectNotFound(LookupError):
+    """There is no object under this key."""
+
+
+class ObjectExists(FileExistsError):
+    """``put_new`` found the key taken."""
+
+
+class ObjectInfo(NamedTuple):
+    key: str
+    size: int
+
+
+class ObjectWriter(Protocol):
+    """A file being written; leaving the ``with`` block by an exception discards it."""
+
+    def write(self, data: bytes, /) -> int: ...
+
+    def __enter__(self) -> "ObjectWriter": ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None: ...
+
+
+class ObjectStore(Protocol):
+    """Where bytes live. All methods may be called from several threads."""
+
+    def open_read(self, key: str) -> BinaryIO:
+        """A seekable binary stream; raises :class:`ObjectNotFound`."""
+        ...
+
+    def open_write(self, key: str) -> ObjectWriter:
+        """A writer that replaces ``key`` when its block ends without an exception."""
+        ...
+
+    def put(self, key: str, data: bytes) -> None: ...
+
+    def put_new(self, key: str, data: bytes) -> None:
+        """Write ``key`` only if nobody has; raises :class:`ObjectExists`."""
+        ...
+
+    def get(self, key: str) -> bytes: ...
+
+    def size(self, key: str) -> int: ...
+
+    def exists(self, key: str) -> bool: ...
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        """Objects whose key begins with ``prefix``, in key order."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Delete ``key``; no error when there is none."""
+        ...
+
+    def delete_prefix(self, prefix: str) -> int:
+        """Delete every object under ``prefix``; returns how many there were."""
+        ...
+
+    def discard_unfinished(self, *, before: datetime) -> int:
+        """Remove what writers that began ``before`` left behind when their process died; returns how many."""
+        ...
