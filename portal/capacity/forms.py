@@ -9,7 +9,8 @@ from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from portal.capacity.models import LanguageModel, Pool, Window
+from portal.capacity.model_files import UnableToUseModel, usable_tokenizer
+from portal.capacity.models import Engine, LanguageModel, Pool, Window
 
 if TYPE_CHECKING:
     LanguageModelForm = forms.ModelForm[LanguageModel]
@@ -19,6 +20,7 @@ else:
     LanguageModelForm = PoolModelForm = WindowModelForm = forms.ModelForm
 
 TOKENIZERS = [("gguf", gettext_lazy("From the GGUF file")), ("words", gettext_lazy("Words (echo only)"))]
+TOKENIZER_OF = {Engine.LLAMA_CPP: "gguf", Engine.ECHO: "words"}
 
 
 class ModelForm(LanguageModelForm):
@@ -46,9 +48,29 @@ class ModelForm(LanguageModelForm):
         context, output = given.get("context_tokens"), given.get("max_output_tokens")
         if context and output and output >= context:
             self.add_error("max_output_tokens", _("The longest output must be shorter than the context."))
-        if given.get("engine") == "llama_cpp" and not given.get("location"):
-            self.add_error("location", _("Say where the model's file lies."))
+        if {"engine", "tokenizer", "location"} <= given.keys():
+            self._check_fit(Engine(given["engine"]), given["tokenizer"], given["location"])
+        if given.get("is_enabled") and not self.errors:
+            self._check_file(given["tokenizer"], given["location"])
         return given
+
+    def _check_fit(self, engine: Engine, tokenizer: str, location: str) -> None:
+        """Engine, tokenizer and location go together: llama.cpp counts from its file, echo reads none."""
+        if tokenizer != TOKENIZER_OF[engine]:
+            fitting = dict(TOKENIZERS)[TOKENIZER_OF[engine]]
+            told = _("With %(engine)s, choose the tokenizer “%(tokenizer)s”.")
+            self.add_error("tokenizer", told % {"engine": engine.label, "tokenizer": fitting})
+        if engine == Engine.LLAMA_CPP and not location:
+            self.add_error("location", _("Say where the model's file lies."))
+        if engine == Engine.ECHO and location:
+            self.add_error("location", _("The echo engine reads no file. Leave this empty."))
+
+    def _check_file(self, tokenizer: str, location: str) -> None:
+        """What is offered must work now; a model whose file is gone can still be switched off."""
+        try:
+            usable_tokenizer(tokenizer, location)
+        except UnableToUseModel as refusal:
+            self.add_error("location", str(refusal.message))
 
 
 class PoolForm(PoolModelForm):

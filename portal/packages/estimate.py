@@ -8,7 +8,7 @@ from portal.billing.domain import Rates, Tokens, price_of, round_money
 from portal.capacity.models import Pool
 from portal.capacity.queries import work_model_of
 from portal.packages.models import Kind, Package
-from scheduler.tokenizers import open_tokenizer
+from portal.packages.prompts import tokenizer_of
 
 END_TOKEN = 1
 """Engines count the token that ends an answer as output."""
@@ -88,7 +88,7 @@ def savings(package: Package) -> list[Saving]:
 
 def _of_a_label(package: Package) -> tuple[int, float, int]:
     assert package.model is not None
-    tokenizer = open_tokenizer(package.model.tokenizer, package.model.location)
+    tokenizer = tokenizer_of(package.model)
     lengths = [tokenizer.count_text(label) + END_TOKEN for label in package.labels]
     # A constrained engine may spell a label in other tokens than the tokenizer, but never in more than its bytes.
     longest = max(len(label.encode()) for label in package.labels) + END_TOKEN

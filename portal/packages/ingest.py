@@ -17,6 +17,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from portal.audit.services import record
+from portal.capacity.model_files import UnableToUseModel
 from portal.capacity.models import Pool
 from portal.capacity.queries import work_model_of
 from portal.packages import timeline
@@ -115,7 +116,10 @@ class _Run:
     def _tokenizer(self) -> Tokenizer:
         if self._task.problems or self._task.model is None:  # changed since the person went on, such as a model
             raise UnableToRead("task_outdated", problem=str(self._task.problems[0].message))
-        return tokenizer_of(self._task.model)
+        try:
+            return tokenizer_of(self._task.model)
+        except UnableToUseModel as refusal:
+            raise UnableToRead("task_outdated", problem=str(refusal.message)) from refusal
 
     def _work_model(self) -> WorkModel:
         """The speeds of the model's first open pool: they decide where shards are cut, not what is promised."""

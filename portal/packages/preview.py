@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from portal.capacity.model_files import UnableToUseModel
 from portal.capacity.models import LanguageModel
 from portal.departments.models import Department
 from portal.departments.refusals import Refusal, UnableToFind
@@ -68,7 +69,7 @@ def _tokenizer(model: LanguageModel | None) -> Tokenizer | None:
         return None
     try:
         return tokenizer_of(model)
-    except (ImportError, OSError, ValueError):
+    except UnableToUseModel:
         return None
 
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from django.utils.translation import gettext as _
+
+from portal.capacity.model_files import UnableToUseModel, usable_tokenizer
 from portal.capacity.models import LanguageModel
 from portal.packages.template import Template
-from scheduler.tokenizers import ChatMessage, Tokenizer, open_tokenizer
+from scheduler.tokenizers import ChatMessage, Tokenizer
 
 
 def messages(system: Template, user: Template, values: Mapping[str, str]) -> list[ChatMessage]:
@@ -23,8 +26,12 @@ def _chat(system: str, user: str) -> list[ChatMessage]:
 
 
 def tokenizer_of(model: LanguageModel) -> Tokenizer:
-    """The tokenizer of ``model``: counts what its engine will count."""
-    return open_tokenizer(model.tokenizer, model.location)
+    """The tokenizer of ``model``: counts what its engine will count. Raises ``UnableToUseModel`` about the field."""
+    try:
+        return usable_tokenizer(model.tokenizer, model.location)
+    except UnableToUseModel as refusal:
+        told = _("“%(model)s” cannot be used at present. Choose another model, or tell an administrator.")
+        raise UnableToUseModel(told % {"model": model.title}, field="model") from refusal
 
 
 def longest_label(tokenizer: Tokenizer, labels: Sequence[str]) -> int:

@@ -49,6 +49,12 @@ def test_a_model_is_added_and_keeps_its_name(world: World) -> None:
         ({"max_output_tokens": "2048"}, "shorter than the context"),
         ({"location": ""}, "Say where the model"),
         ({"name": "echo"}, "already exists"),
+        ({"location": "/no/such.gguf", "is_enabled": "on"}, "There is no model file at “/no/such.gguf”"),
+        ({"location": "package:no_such_model", "is_enabled": "on"}, "There is no model file"),
+        ({"location": __file__, "is_enabled": "on"}, "cannot be used as a model"),
+        ({"engine": "echo", "location": ""}, "choose the tokenizer “Words"),
+        ({"engine": "echo", "tokenizer": "words"}, "reads no file"),
+        ({"tokenizer": "words"}, "choose the tokenizer “From the GGUF file"),
     ],
 )
 def test_a_model_that_cannot_work_is_refused_beside_its_field(world: World, change: dict[str, str], told: str) -> None:
@@ -57,6 +63,16 @@ def test_a_model_that_cannot_work_is_refused_beside_its_field(world: World, chan
     answer = signed_in(world.ada).post(reverse("capacity:new-model"), given | change)
     assert answer.status_code == 422
     assert told in answer.content.decode()
+
+
+def test_a_model_whose_file_is_gone_can_still_be_switched_off(world: World) -> None:
+    LanguageModel.objects.create(name="gone", title="Gone", engine="llama_cpp", location="/gone.gguf")
+    given = {"title": "Gone", "engine": "llama_cpp", "tokenizer": "gguf", "location": "/gone.gguf",
+             "context_tokens": "2048", "max_output_tokens": "256"}  # fmt: skip
+    ada = signed_in(world.ada)
+    assert ada.post(reverse("capacity:model", args=["gone"]), given | {"is_enabled": "on"}).status_code == 422
+    assert ada.post(reverse("capacity:model", args=["gone"]), given).status_code == 302
+    assert not LanguageModel.objects.get(name="gone").is_enabled
 
 
 def test_a_pool_gets_its_windows_and_loses_them(world: World) -> None:
