@@ -24,9 +24,7 @@ def usable_tokenizer(kind: str, location: str) -> Tokenizer:
         return open_tokenizer(kind, location)
     except UnableToFindModel as error:
         raise UnableToUseModel(
-            _(
-                "There is no model file at “%(location)s” on this machine. Give the path of a GGUF file, or package:NAME."
-            )
+            _("There is no model file at “%(location)s” on this machine. Give its path, or package:NAME.")
             % {"location": location}
         ) from error
     except (OSError, ValueError, KeyError, TemplateError) as error:
