@@ -1,7 +1,8 @@
 """Slackwater's own HTTP API. Keys only, no cookies: so no form token is needed and none is accepted instead."""
 
 from django.db import connection
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 
 from portal.api import billing, packages
@@ -19,3 +20,9 @@ def health(request: HttpRequest) -> dict[str, str]:  # noqa: ARG001
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return {"status": "ok"}
+
+
+@csrf_exempt
+def nothing_here(request: HttpRequest) -> HttpResponse:
+    """Every address under the API's that is none of its own: the one error shape, for any method."""
+    return api.on_exception(request, Http404())

@@ -100,7 +100,7 @@ ADDRESSES = {
     "operations:audit": page(OPERATOR, ADMIN),
 }
 OWNED_BY_A_DEPARTMENT = {"package", "key"}
-API_PREFIX = "api:native:"
+API_PREFIX = "api:"
 
 
 def named_addresses(resolver: URLResolver | None = None, space: str = "") -> Iterator[str]:

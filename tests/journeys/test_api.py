@@ -189,5 +189,13 @@ def test_refusals_are_written_in_the_key_owners_language(world: World) -> None:
     assert answer.headers["Content-Language"] == "zh-hans"
 
 
+@pytest.mark.parametrize("method", ["get", "post", "delete"])
+@pytest.mark.parametrize("path", ["/", "/nothing", "/packages/not-an-id", "/packages/not-an-id/results", "/packages/"])
+def test_an_unknown_address_is_told_in_the_same_shape(path: str, method: str, alice: Client) -> None:
+    answer = getattr(alice, method)(f"{API}{path}")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/json; charset=utf-8")
+    assert answer.json()["error"]["code"] == "not_found"
+
+
 def test_health_needs_no_key(db: None) -> None:
     assert Client().get(f"{API}/health").json() == {"status": "ok"}
