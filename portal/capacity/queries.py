@@ -5,11 +5,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
+
 from portal.capacity.models import LanguageModel, Pool, Reservation
 from scheduler.domain.admission import Assessment, Hold, assess
 from scheduler.domain.calendar import CapacityPath, WeeklyWindow, capacity_path, share_at
 from scheduler.domain.slack import Promise, Slack
 from scheduler.domain.work import WorkModel
+
+OFFER_VALID_FOR = timedelta(seconds=settings.QUOTE_VALID_S)
+HELD_FOR = 2 * OFFER_VALID_FOR
+"""What is named now can be asked for while its offer stands, and accepted while the next one stands."""
 
 
 def windows_of(pool: Pool) -> list[WeeklyWindow]:
@@ -65,13 +71,18 @@ def assess_on(
     now: datetime,
     expected_s: float | None = None,
     without: uuid.UUID | None = None,
-    offer_valid_for: timedelta = timedelta(0),
+    held_for: timedelta = timedelta(0),
 ) -> Assessment:
-    """What the pool can say to ``work_s`` GPU-seconds by ``deadline_at``; keeps the answer good ``offer_valid_for``."""
+    """What the pool can say to ``work_s`` GPU-seconds by ``deadline_at``, if it need not begin for ``held_for``."""
     slack = slack_of(pool, now=now, without=without)
-    hold = Hold(slack.path.until(now + offer_valid_for), slack.path.until(now + 2 * offer_valid_for))
+    hold = Hold(slack.path.until(now + held_for), slack.path.until(now + HELD_FOR))
     expected = work_s if expected_s is None else expected_s
     return assess(slack, work_s=work_s, expected_s=expected, deadline_at=deadline_at, hold=hold)
+
+
+def earliest_promise(slack: Slack, *, work_s: float) -> datetime | None:
+    """The earliest deadline that may be named for work nobody has asked an offer for yet; the rule of every page."""
+    return slack.earliest_deadline(work_s + slack.path.until(slack.path.now + HELD_FOR))
 
 
 def least_margin(slack: Slack) -> float | None:

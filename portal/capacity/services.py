@@ -1,7 +1,7 @@
 """Reserving capacity: the check under one lock that makes a promise stand, and giving it back."""
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F, FloatField, Value
@@ -54,14 +54,7 @@ def check_that_it_fits(pool: Pool, *, quote: Quote, now: datetime) -> None:
     """Raise :class:`UnableToAdmit` unless the quote's work still fits beside everything promised since."""
     found = assess_on(pool, work_s=quote.work_at_most_s, deadline_at=quote.deadline_at, now=now)
     if not (pool.is_open and found.is_feasible):
-        later = assess_on(
-            pool,
-            work_s=quote.work_at_most_s,
-            deadline_at=quote.deadline_at,
-            now=now,
-            offer_valid_for=quote.expires_at - quote.created_at if pool.is_open else timedelta(0),
-        )
-        raise UnableToAdmit(later)
+        raise UnableToAdmit(found)
 
 
 def shrink_reservation(*, package_ref: uuid.UUID, by_s: float, now: datetime) -> None:  # noqa: ARG001

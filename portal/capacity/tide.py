@@ -7,15 +7,13 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from django.conf import settings
 
 from portal.capacity.models import Pool, Reservation
-from portal.capacity.queries import slack_of, windows_of, zone_of
+from portal.capacity.queries import earliest_promise, slack_of, windows_of, zone_of
 from scheduler.domain.calendar import BUCKET_S, Floats, occurrences
 from scheduler.domain.slack import Slack
 
 STEP = timedelta(seconds=BUCKET_S)
-OFFER_VALID_FOR = timedelta(seconds=settings.QUOTE_VALID_S)
 
 
 @dataclass(frozen=True)
@@ -99,9 +97,8 @@ def _reservation(package_ref: uuid.UUID) -> Reservation | None:
 
 
 def _earliest(slack: Slack, work_s: float, *, is_offer: bool) -> datetime | None:
-    """The earliest deadline; one that is only suggested must still hold once it has been quoted and thought over."""
-    held_s = slack.path.until(slack.path.now + 2 * OFFER_VALID_FOR) if is_offer else 0.0
-    return slack.earliest_deadline(work_s + held_s)
+    """The earliest deadline; one that is only named must still hold once it has been quoted and thought over."""
+    return earliest_promise(slack, work_s=work_s) if is_offer else slack.earliest_deadline(work_s)
 
 
 def _owed(slack: Slack) -> float:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from portal.billing.domain import round_money
 from portal.billing.models import LEDGER_PLACES, LedgerEntry
 from portal.capacity.models import Pool, Quote
-from portal.capacity.queries import slack_of
+from portal.capacity.queries import earliest_promise, slack_of
 from portal.capacity.tide import Tide, tide
 from portal.departments.models import Department
 from portal.packages.models import Package
@@ -135,7 +135,7 @@ def example(department: Department, *, now: datetime) -> Example | None:
         return None
     quote = last.accepted_quote
     pool = _open_pools().filter(pk=quote.pool_id).first()
-    earliest = slack_of(pool, now=now).earliest_deadline(quote.work_at_most_s) if pool else None
+    earliest = earliest_promise(slack_of(pool, now=now), work_s=quote.work_at_most_s) if pool else None
     return Example(last.name, last.rows_total, earliest) if earliest else None
 
 

@@ -1,7 +1,9 @@
 """Quotes: an offer for a package, what could be offered instead, and accepting one.
 
 An offer stands for ``QUOTE_VALID_S`` seconds and is made so that it can still be kept at its last second, if nobody
-else takes the capacity meanwhile; acceptance checks it again under the pool's lock.
+else takes the capacity meanwhile; acceptance checks it again under the pool's lock. A wish must leave as much time
+again (``HELD_FOR``), as every deadline that is named does: so the earliest that is named is the earliest that is
+possible. What an offer has named keeps being possible while that offer stands.
 """
 
 import math
@@ -17,7 +19,7 @@ from portal.audit import services as audit
 from portal.billing.models import PriceList
 from portal.billing.queries import price_list_at, rates_of
 from portal.capacity.models import LanguageModel, Pool, Quote, Tier
-from portal.capacity.queries import assess_on, open_pools
+from portal.capacity.queries import HELD_FOR, OFFER_VALID_FOR, assess_on, open_pools
 from portal.capacity.services import reserve
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
@@ -28,7 +30,6 @@ from scheduler.domain.calendar import HORIZON_DAYS
 from scheduler.domain.lifecycle import PackageState
 
 OFFERABLE = (PackageState.QUOTED, PackageState.REFUSED)
-OFFER_VALID_FOR = timedelta(seconds=settings.QUOTE_VALID_S)
 TIER_SPAN = {
     Tier.STANDARD: timedelta(hours=settings.STANDARD_TIER_HOURS),
     Tier.EXPRESS: timedelta(hours=settings.EXPRESS_TIER_HOURS),
@@ -164,8 +165,17 @@ def _model_of(package: Package) -> LanguageModel:
     return package.model
 
 
+def _is_named(pool: Pool, package: Package, work: Work, deadline_at: datetime, now: datetime) -> bool:
+    """Whether an offer that still stands named this deadline, or a sooner one, for the same work on this pool."""
+    standing = Quote.objects.for_department(package.department).filter(
+        package_ref=package.pk, pool=pool, expires_at__gt=now, earliest_deadline_at__lte=deadline_at
+    )
+    return any(math.isclose(work.at_most_s, quote.work_at_most_s) for quote in standing)
+
+
 def _fit(pool: Pool, package: Package, output: OutputTokens, deadline_at: datetime, now: datetime) -> Fit:
     work = work_on(pool, package, output)
+    is_named = _is_named(pool, package, work, deadline_at, now)
     found = assess_on(
         pool,
         work_s=work.at_most_s,
@@ -173,7 +183,7 @@ def _fit(pool: Pool, package: Package, output: OutputTokens, deadline_at: dateti
         deadline_at=deadline_at,
         now=now,
         without=package.pk,
-        offer_valid_for=OFFER_VALID_FOR,
+        held_for=OFFER_VALID_FOR if is_named else HELD_FOR,
     )
     return Fit(pool, work, found)
 

@@ -33,13 +33,13 @@ class Assessment:
 class Hold:
     """GPU-seconds that may pass unused before an answer becomes binding.
 
-    An offer stands for some minutes; ``offer_s`` is what the pool gives meanwhile, so that the offer can still be
-    kept at its last minute. ``suggestion_s`` is the same for a deadline that is only suggested and will be
-    quoted anew.
+    ``wish_s`` is what the pool gives until a wished deadline must have been accepted; ``named_s`` what it gives until
+    a deadline that is named now must have been asked for and accepted. Where both are the same, the earliest
+    deadline that is named is the earliest that is possible.
     """
 
-    offer_s: float = 0.0
-    suggestion_s: float = 0.0
+    wish_s: float = 0.0
+    named_s: float = 0.0
 
 
 def assess(
@@ -47,13 +47,16 @@ def assess(
 ) -> Assessment:
     """Answer for ``work_s`` (what is promised; ``expected_s`` is what it will probably take) by ``deadline_at``."""
     hold = hold or Hold()
-    free_s = max(0.0, slack.free_by(deadline_at) - hold.offer_s)
+    is_feasible = slack.can_promise(work_s + hold.wish_s, deadline_at)
+    earliest = slack.earliest_deadline(work_s + hold.named_s)
+    if is_feasible:  # what can be had is never later than what is named
+        earliest = min(earliest or deadline_at, deadline_at)
     return Assessment(
-        is_feasible=slack.can_promise(work_s + hold.offer_s, deadline_at),
+        is_feasible=is_feasible,
         work_s=work_s,
         deadline_at=deadline_at,
-        free_s=free_s,
-        earliest_deadline_at=slack.earliest_deadline(work_s + hold.suggestion_s),
+        free_s=max(0.0, slack.free_by(deadline_at) - hold.wish_s),
+        earliest_deadline_at=earliest,
         expected_start_at=slack.expected_start(deadline_at),
         expected_finish_at=slack.expected_finish(expected_s, deadline_at),
     )

@@ -13,6 +13,7 @@ from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages.alternatives import alternatives
 from portal.packages.estimate import savings
 from portal.packages.models import Kind, Package, TimelineEntry
+from portal.packages.queries import example
 from portal.packages.quoting import accept_quote, quote_package
 from scheduler.domain.lifecycle import PackageState
 from tests.world import World
@@ -95,16 +96,16 @@ def test_a_deadline_that_no_offer_can_name_is_refused_at_its_field(
 def test_a_full_pool_refuses_with_the_earliest_deadline_and_the_rows_that_fit(world: World) -> None:
     fill(world, hours=6, by=NOW + 6 * HOUR)
     package = package_of(world, rows=1000, tokens=3_600_000 - 65_000)  # exactly one hour at most
-    quote = quote_of(package, by=NOW + 6.5 * HOUR)
-    # half an hour is left by then, of which the offer's own quarter may pass unused: a quarter of an hour of work
+    quote = quote_of(package, by=NOW + 6.5 * HOUR + timedelta(minutes=10))
+    # 40 minutes are left by then, of which two quarters may pass unused: ten minutes of work
     assert not quote.is_feasible
-    assert quote.rows_that_fit == 250
+    assert quote.rows_that_fit == 166
     # one hour of work, two quarters of thinking time: half past five in the afternoon
     assert quote.earliest_deadline_at == NOW + 7.5 * HOUR
     assert Package.objects.for_department(world.retail).get().state == PackageState.REFUSED
     found = {one.code: one for one in alternatives(package=package, quote=quote, now=NOW)}
     assert found["earliest"].deadline_at == NOW + 7.5 * HOUR
-    assert found["first_rows"].rows == 250
+    assert found["first_rows"].rows == 166
     assert "other_tier" not in found  # express cannot be kept either
 
 
@@ -118,6 +119,40 @@ def test_a_suggested_deadline_can_be_quoted_and_accepted_at_the_last_second(worl
     assert package.state == PackageState.QUOTED
     accepted = accept_quote(package=package, quote=quote, by=world.alice, now=later + timedelta(seconds=899))
     assert accepted.state == PackageState.ADMITTED
+
+
+def test_what_is_named_as_earliest_is_accepted_and_anything_sooner_is_refused(world: World) -> None:
+    package = package_of(world, tokens=3_000_000)  # 3,065 s, and half an hour of holding: 81 min
+    named = quote_of(package, by=NOW + HOUR).earliest_deadline_at
+    assert named == NOW + timedelta(minutes=90)
+    assert not quote_of(package, by=named - timedelta(minutes=1)).is_feasible
+    assert quote_of(package, by=named).is_feasible
+
+
+def test_an_offer_never_stands_for_a_time_sooner_than_the_earliest_it_names(world: World) -> None:
+    package = package_of(world, tokens=3_000_000)
+    named = quote_of(package, by=NOW + HOUR).earliest_deadline_at
+    later = NOW + timedelta(seconds=899)  # by now half an hour of holding would be too much
+    again = quote_of(package, by=named, now=later)
+    assert again.is_feasible
+    assert again.earliest_deadline_at == named
+
+
+def test_a_time_named_for_another_package_is_not_held_for_this_one(world: World) -> None:
+    named = quote_of(package_of(world, tokens=3_000_000), by=NOW + HOUR).earliest_deadline_at
+    other = quote_of(package_of(world, tokens=3_000_000), by=named, now=NOW + timedelta(seconds=899))
+    assert not other.is_feasible
+
+
+def test_home_names_the_time_that_the_quote_accepts(world: World) -> None:
+    package = package_of(world, tokens=3_000_000)
+    accept_quote(package=package, quote=quote_of(package), by=world.alice, now=NOW)
+    release_reservation(package_ref=package.pk, now=NOW)
+    told = example(world.retail, now=NOW)
+    assert told is not None
+    again = package_of(world, tokens=3_000_000)
+    assert not quote_of(again, by=told.earliest_at - timedelta(minutes=1)).is_feasible
+    assert quote_of(again, by=told.earliest_at).is_feasible
 
 
 def test_acceptance_reserves_fixes_the_price_and_tells_the_package(world: World) -> None:

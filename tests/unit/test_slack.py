@@ -153,6 +153,8 @@ def test_an_offer_holds_back_what_may_pass_while_it_stands() -> None:
     assert told.items_that_fit(100) == 90
     assert told.earliest_deadline_at == NOW + 3 * STEP  # 1,600 of 1,800
     assert told.expected_finish_at == NOW + timedelta(seconds=700)
+    had = assess(slack, work_s=1000, expected_s=700, deadline_at=NOW + 2.5 * STEP, hold=Hold(200, 600))
+    assert had.earliest_deadline_at == NOW + 2.5 * STEP  # what can be had is never later than what is named
     plain = assess(slack, work_s=1000, expected_s=700, deadline_at=NOW + 2 * STEP)
     assert plain.is_feasible
     assert plain.items_that_fit(100) == 100
