@@ -93,6 +93,29 @@ document.querySelectorAll("[data-insert]").forEach((button) => {
   });
 });
 
+/* What was typed in the last moment before leaving is kept as well. */
+const task = document.getElementById("task");
+if (task) {
+  let typed = 0;
+  let sent = 0;
+  let kept = 0;
+  task.addEventListener("input", () => {
+    typed += 1;
+  });
+  task.addEventListener("htmx:beforeSend", () => {
+    sent = typed;
+  });
+  task.addEventListener("htmx:afterOnLoad", () => {
+    kept = sent;
+  });
+  task.addEventListener("submit", () => {
+    kept = typed;
+  });
+  window.addEventListener("pagehide", () => {
+    if (kept !== typed) navigator.sendBeacon(task.getAttribute("hx-post"), new FormData(task));
+  });
+}
+
 /* --- the tide chart: drag the deadline, or move it with the arrow keys ------------------------------------- */
 const STEP_MS = 600000;
 

@@ -56,10 +56,19 @@ class TaskForm(forms.Form):
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, package: Package) -> None:
-        super().__init__(data, initial=_initial(package))
+        super().__init__(data, initial=_initial(package) | package.typed)
         columns = package.reading.get("columns", [])
         self.fields["id_column"].choices = [("", _("Row number")), *((name, name) for name in columns)]  # type: ignore[attr-defined]
         self.fields["model"].queryset = LanguageModel.objects.filter(is_enabled=True)  # type: ignore[attr-defined]
+
+    @classmethod
+    def as_left(cls, package: Package) -> "TaskForm":
+        """The form sent with what somebody left in it, for a look at what it would give."""
+        return cls({**_initial(package), **package.typed}, package=package)
+
+    def typed(self) -> dict[str, str]:
+        """What stands in the fields, readable or not, to be shown again."""
+        return {name: str(self.data[name]) for name in self.fields if name in self.data}
 
     def clean(self) -> dict[str, Any]:
         self._typed = dict(

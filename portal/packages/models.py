@@ -74,6 +74,8 @@ class Package(TenantModel):
     json_schema = models.JSONField(_("JSON Schema"), null=True, blank=True)
     max_output_tokens = models.PositiveIntegerField(_("Longest output (tokens)"), default=64)
     temperature = models.FloatField(_("Temperature"), default=0)
+    # the task's form as it was left, half-written or not; empty once it has been saved as the task above
+    typed = models.JSONField(default=dict, blank=True)
 
     # what ingest found
     rows_total = models.PositiveBigIntegerField(default=0)

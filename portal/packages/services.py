@@ -28,6 +28,7 @@ __all__ = [
     "RenderedPrompt",
     "TaskFields",
     "UnableToSaveTask",
+    "keep_typed",
     "preview",
     "save_task",
     "start_reading",
@@ -51,10 +52,20 @@ def save_task(*, package: Package, by: Person | None, now: datetime, **fields: U
     if problems:
         raise UnableToSaveTask(problems)
     with transaction.atomic():
-        _change(package, EDITABLE, now, state=PackageState.DRAFT, **_columns(task), **_NOTHING_READ)
+        _change(package, EDITABLE, now, state=PackageState.DRAFT, typed={}, **_columns(task), **_NOTHING_READ)
         record(action="package.task_saved", subject=package.number, by=by, department=package.department, now=now)
     package.refresh_from_db()
     return package
+
+
+def keep_typed(*, package: Package, typed: dict[str, str]) -> None:
+    """Keep the task's form as it stands, whatever is in it, until the task is saved. Too late is not an error.
+
+    Nothing else of the package changes: offers made for the saved task still stand.
+    """
+    drafts = Package.objects.for_department(package.department).filter(pk=package.pk, state__in=EDITABLE)
+    if drafts.update(typed=typed):
+        package.typed = typed
 
 
 _NOTHING_READ: dict[str, Any] = {

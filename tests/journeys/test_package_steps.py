@@ -68,6 +68,53 @@ def test_the_preview_shows_what_the_model_will_read(alice: Client, world: World)
     assert "<html" not in answer.text
 
 
+def test_what_is_typed_stays_when_somebody_leaves_and_comes_back(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    typed = TASK | {
+        "user_template": "Half a prompt {{rev",
+        "labels": "good\n\nbad",
+        "json_schema": '{"type": ',
+        "temperature": "warm",
+    }
+    send(alice, "preview", package, model=str(world.echo.pk), **typed)
+    back = page(alice, "task", package).text
+    for shown in ("Half a prompt {{rev", "good\n\nbad", "{&quot;type&quot;: ", 'value="warm"', 'value="8"'):
+        assert shown in back
+    assert 'aria-invalid="true"' not in back  # nobody is told off on coming back
+    package.refresh_from_db()
+    assert (package.user_template, package.labels) == ("", [])  # what can run is what was continued with
+
+
+def test_a_refused_task_stays_as_typed_too(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    send(alice, "task", package, model=str(world.echo.pk), **TASK | {"user_template": "Good? {{reviw}}"})
+    assert "Good? {{reviw}}" in page(alice, "task", package).text
+
+
+def test_a_task_that_was_continued_with_is_what_comes_back(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    send(alice, "preview", package, model=str(world.echo.pk), **TASK | {"user_template": "Before {{review}}"})
+    send(alice, "task", package, model=str(world.echo.pk), **TASK)
+    send(alice, "stop-reading", package)
+    back = page(alice, "task", package).text
+    assert "Good or bad? {{review}}" in back
+    assert "Before" not in back
+
+
+def test_typing_leaves_an_offer_as_it_is(alice: Client, quoted: Package, world: World) -> None:
+    page(alice, "promise", quoted)
+    send(alice, "preview", quoted, model=str(world.echo.pk), **TASK | {"user_template": "Other {{review}}"})
+    page(alice, "promise", quoted)
+    assert Quote.objects.for_department(world.retail).count() == 1
+
+
+def test_nothing_is_typed_into_a_package_that_is_promised(alice: Client, world: World) -> None:
+    package = promised(world)
+    send(alice, "preview", package, model=str(world.echo.pk), **TASK)
+    package.refresh_from_db()
+    assert package.typed == {}
+
+
 def test_the_preview_copes_with_anything_half_typed(alice: Client, world: World) -> None:
     package = draft(alice, world)
     for typed in ({}, {"user_template": "{{"}, {"user_template": "{{reviews}}"}, {"temperature": "warm", "kind": "?"}):

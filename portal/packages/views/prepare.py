@@ -54,6 +54,7 @@ def task(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         return _task_page(request, package, TaskForm(package=package))
     form = TaskForm(request.POST, package=package)
+    services.keep_typed(package=package, typed=form.typed())
     if form.is_valid() and _goes_on(request, package, form):
         return redirect("packages:reading", package.pk)
     return _task_page(request, package, form, status=200 if "look" in request.POST and form.is_valid() else 422)
@@ -62,9 +63,10 @@ def task(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
 @require_POST
 @open_to(Role.STAFF)
 def preview(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
-    """What the first rows would become, for the task as typed so far."""
+    """What the first rows would become, for the task as typed so far; what is typed is kept with the draft."""
     package = owned(Package, ref, department=department_of(signed_in(request)))
     form = TaskForm(request.POST, package=package)
+    services.keep_typed(package=package, typed=form.typed())
     form.is_valid()
     return render(request, "packages/fragments/preview.html", {"preview": _preview(package, form)})
 
@@ -140,16 +142,22 @@ def _task_page(request: HttpRequest, package: Package, form: TaskForm, status: i
         "form": form,
         "rows": _rows(package),
         "columns": package.reading.get("columns", []),
-        "preview": _preview(package, form) if form_was_sent or package.user_template else None,
+        "preview": _preview(package, form) if form_was_sent or _is_begun(package) else None,
         "refusal": None if form_was_sent else reasons.refusal_sentence(package.refusal),
         "set_aside": [(reasons.label(code), rows) for code, rows in package.set_aside_by_code.items()],
     }
     return render(request, "packages/task.html", context, status=status)
 
 
+def _is_begun(package: Package) -> bool:
+    return bool(package.typed.get("user_template", package.user_template))
+
+
 def _preview(package: Package, form: TaskForm) -> services.Preview:
-    fields = form.task() if form.is_bound else {}
-    return services.preview(package=package, fields=fields, department=package.department)
+    if not form.is_bound:
+        form = TaskForm.as_left(package)
+        form.is_valid()
+    return services.preview(package=package, fields=form.task(), department=package.department)
 
 
 def _rows(package: Package) -> list[tuple[int, list[str]]]:
