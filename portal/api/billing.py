@@ -20,7 +20,7 @@ REFUSED = {401: ErrorOut, 422: ErrorOut}
 
 @router.get("/usage", response={200: UsageOut, **REFUSED}, summary="A month's usage by day, model, tier and person")
 def usage(request: HttpRequest, month: str) -> UsageOut:
-    """``month`` is ``2026-03`` on the department's own calendar. Amounts of each table add up to ``total``."""
+    """``month`` is ``2026-03`` on the department's own calendar. Each row is rounded on its own."""
     department, chosen = caller_department(request), _month(month)
     return UsageOut.of(statement_of(entries_of(department, chosen)), str(chosen), department.zone)
 

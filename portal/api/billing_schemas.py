@@ -18,11 +18,15 @@ class UsageLineOut(Schema):
     input_tokens: int
     cached_tokens: int
     output_tokens: int
+    exact: str
     amount: str
 
 
 class UsageOut(Schema):
-    """``exact`` is the ledger's unrounded sum; ``total`` is it, rounded once."""
+    """``exact`` is the ledger's unrounded sum; ``total`` is it, rounded once.
+
+    In every table the ``exact`` of its rows add up to that sum; each ``amount`` is its row's, rounded on its own.
+    """
 
     month: str
     items: int
@@ -56,6 +60,7 @@ def _lines(statement: Statement, key: Callable[[LedgerEntry], str]) -> list[Usag
             input_tokens=sums.input_tokens,
             cached_tokens=sums.tokens.cached,
             output_tokens=sums.tokens.output,
+            exact=f"{sums.exact:f}",
             amount=str(sums.amount),
         )
         for name, sums in statement.by(key)
@@ -70,11 +75,16 @@ class BillLineOut(Schema):
     tokens: int
     factor: str
     per_1k: str
+    exact: str
     amount: str
 
 
 class BillOut(Schema):
-    """``status`` is ``draft``: it may change until the month is over. ``first_day`` and ``last_day`` are included."""
+    """``status`` is ``draft``: it may change until the month is over. ``first_day`` and ``last_day`` are included.
+
+    Each line's ``amount`` is rounded on its own, ``total`` is the ledger's sum rounded once, and ``rounding`` is
+    what the lines lack to it: Σ ``amount`` + ``rounding`` = ``total``.
+    """
 
     status: str
     month: str
@@ -83,6 +93,7 @@ class BillOut(Schema):
     zone: str
     currency: str
     lines: list[BillLineOut]
+    rounding: str
     total: str
     ledger_sha256: str
 
@@ -90,6 +101,7 @@ class BillOut(Schema):
     def of(cls, bill: Bill) -> Self:
         """``bill`` as the API gives it; ``ledger_sha256`` is the hash of the month's CSV."""
         first_day, last_day = bill.period
+        lines = bill.statement.lines()
         return cls(
             status="draft",
             month=str(bill.month),
@@ -106,10 +118,12 @@ class BillOut(Schema):
                     tokens=line.tokens,
                     factor=str(line.factor),
                     per_1k=f"{line.per_1k:f}",
+                    exact=f"{line.exact:f}",
                     amount=str(line.amount),
                 )
-                for line in bill.statement.lines()
+                for line in lines
             ],
+            rounding=str(bill.statement.rounding(lines)),
             total=str(bill.total),
             ledger_sha256=bill.csv_sha256,
         )

@@ -15,12 +15,12 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
-from portal.billing.domain import capital_numerals
+from portal.billing.domain import Tokens, capital_numerals, exact_sum
 from portal.billing.models import LedgerEntry
 from portal.billing.pdf import render_pdf
 from portal.billing.periods import Month, zone_name
 from portal.billing.queries import entries_of
-from portal.billing.statement import PackageSums, Statement, statement_of
+from portal.billing.statement import METERS, PackageSums, Statement, Sums, statement_of
 from portal.departments.models import Department
 
 ANNEX_ROWS = 300
@@ -85,7 +85,8 @@ def bill_pdf(bill: Bill, language: str) -> bytes:
 
 def bill_html(bill: Bill, language: str) -> str:
     """The page that the PDF is made of."""
-    packages = bill.statement.packages()
+    lines, packages = bill.statement.lines(), bill.statement.packages()
+    listed, more = [one.sums for one in packages[:ANNEX_ROWS]], _rest(packages)
     with translation.override(language), timezone.override(bill.department.zone):
         return render_to_string(
             "billing/bill_document.html",
@@ -95,10 +96,13 @@ def bill_html(bill: Bill, language: str) -> str:
                 "department": {
                     name: printable(getattr(bill.department, name)) for name in ("name", "cost_centre", "contact")
                 },
-                "lines": bill.statement.lines(),
+                "lines": lines,
+                "rounding": bill.statement.rounding(lines),
                 "packages": [(one, printable(one.name), printable(one.person)) for one in packages[:ANNEX_ROWS]],
                 "package_count": len(packages),
-                "more": _rest(packages),
+                "unlisted": len(packages) - len(listed),
+                "more": more,
+                "annex_rounding": bill.statement.rounding([*listed, more] if more else listed),
                 "capitals": capital_numerals(bill.total) if language == "zh-hans" and bill.currency == "CNY" else "",
             },
         )
@@ -116,10 +120,13 @@ def _is_printable(char: str) -> bool:
     return (code < 0x0250 and unicodedata.category(char)[0] != "C") or char in "–—‘’“”…·•→−×"
 
 
-def _rest(packages: list[PackageSums]) -> tuple[int, Decimal] | None:
-    """How many packages the annex leaves to the CSV, and what they come to."""
-    left = packages[ANNEX_ROWS:]
-    return (len(left), sum((one.sums.amount for one in left), Decimal(0))) if left else None
+def _rest(packages: list[PackageSums]) -> Sums | None:
+    """What the packages that the annex leaves to the CSV come to."""
+    left = [one.sums for one in packages[ANNEX_ROWS:]]
+    if not left:
+        return None
+    tokens = Tokens(*(sum(getattr(one.tokens, meter) for one in left) for meter in METERS))
+    return Sums(sum(one.items for one in left), tokens, exact_sum(one.exact for one in left))
 
 
 def _csv_of(statement: Statement) -> bytes:

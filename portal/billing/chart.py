@@ -44,13 +44,13 @@ class Bars:
 def bars_of(month: Month, days: Sequence[tuple[date, Sums]]) -> Bars:
     """One bar for each day of ``month``, the dearest at full height."""
     by_day = dict(days)
-    dearest = max((sums.amount for sums in by_day.values()), default=None) or 1
+    dearest = max((sums.exact for sums in by_day.values()), default=None) or 1
     count = month.last_day.day
     bars = []
     for i in range(count):
         day = month.first_day + timedelta(days=i)
         sums = by_day.get(day)
-        height = max(2.0, float(sums.amount / dearest) * HEIGHT) if sums else 0.0
+        height = max(2.0, float(sums.exact / dearest) * HEIGHT) if sums else 0.0
         label = str(day.day) if day.day == 1 or day.day % 5 == 0 else ""
         bars.append(
             Bar(day, sums, i * PITCH + (PITCH - WIDTH) // 2, round(HEIGHT - height, 2), round(height, 2), label)

@@ -1,8 +1,8 @@
-"""Money, purely: exact prices, the one rounding, shares that add up, capital numerals. All of it ``Decimal``."""
+"""Money, purely: exact prices, the one rounding and what it leaves, capital numerals. All of it ``Decimal``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, Inexact
+from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
 
 CENT = Decimal("0.01")
 _EXACT = Context(prec=60, traps=[Inexact])
@@ -43,7 +43,7 @@ def meter_price(tokens: int, per_1k: Decimal, factor: Decimal) -> Decimal:
     return _EXACT.multiply(_EXACT.multiply(Decimal(tokens).scaleb(-3), per_1k), factor)
 
 
-def exact_sum(amounts: Sequence[Decimal]) -> Decimal:
+def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
     """The sum, which raises ``decimal.Inexact`` before it would lose a digit."""
     total = Decimal(0)
     for amount in amounts:
@@ -56,18 +56,12 @@ def round_money(amount: Decimal) -> Decimal:
     return amount.quantize(CENT, rounding=ROUND_HALF_UP, context=_ROUNDING)
 
 
-def shares_of(total: Decimal, amounts: Sequence[Decimal]) -> list[Decimal]:
-    """Each of ``amounts`` in whole cents such that they add up to ``total`` (largest remainder).
+def rounding_of(total: Decimal, amounts: Iterable[Decimal]) -> Decimal:
+    """What is missing (or, negative, too much) when ``amounts``, each rounded on its own, are added up to ``total``.
 
-    ``amounts`` are exact and not negative; ``total`` is their rounded sum. No share is further than a cent from
-    its amount; of equal remainders the earlier one is rounded up.
+    At most half a cent for each amount and half a cent for the total.
     """
-    floors = [amount.quantize(CENT, rounding=ROUND_DOWN, context=_ROUNDING) for amount in amounts]
-    missing = int((total - exact_sum(floors)) / CENT)
-    by_remainder = sorted(range(len(amounts)), key=lambda i: (floors[i] - amounts[i], i))
-    for i in by_remainder[:missing]:
-        floors[i] += CENT
-    return floors
+    return total - exact_sum(amounts)
 
 
 _DIGITS = "零壹贰叁肆伍陆柒捌玖"

@@ -58,7 +58,7 @@ def is_quoted(price_list: PriceList) -> bool:
 
 @dataclass(frozen=True)
 class Usage:
-    """A month by day, model, tier and person. The amounts of each table add up to the month's total."""
+    """A month by day, model, tier and person. Every table's exact sums add up to the month's."""
 
     statement: Statement
     by_day: list[tuple[date, Sums]]
@@ -99,7 +99,7 @@ def usage_of(department: Department, month: Month) -> Usage:
 
 
 def _dearest_first(rows: list[tuple[str, Sums]]) -> list[tuple[str, Sums]]:
-    return sorted(rows, key=lambda row: (-row[1].amount, row[0]))
+    return sorted(rows, key=lambda row: (-row[1].exact, row[0]))
 
 
 def bills_of(department: Department, *, now: datetime) -> list[BillRow]:

@@ -1,7 +1,8 @@
 """Summing ledger entries into what people read: lines, packages, days. Pure: entries in, plain data out.
 
 Two sums are made of every entry, one of its amount and one of its tokens at its rates, and must agree to the last
-digit. Every table's amounts are whole cents that add up to the same total.
+digit. Every amount that is printed is its own exact sum, rounded on its own: it can be checked by hand and does not
+change when something else is used. What a table's amounts then differ from the total is told as its rounding.
 """
 
 from collections import defaultdict
@@ -11,7 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Literal, TypeVar
 
-from portal.billing.domain import Rates, Tokens, exact_sum, meter_price, price_of, round_money, shares_of
+from portal.billing.domain import Rates, Tokens, exact_sum, meter_price, price_of, round_money, rounding_of
 from portal.billing.models import LedgerEntry
 
 Meter = Literal["input", "cached", "output"]
@@ -27,7 +28,7 @@ class UnableToReconcile(RuntimeError):
 
 @dataclass(frozen=True)
 class Line:
-    """One meter of a model at one tier and price. ``rated`` is ``tokens`` times ``factor``."""
+    """One meter of a model at one tier and price. ``rated`` is ``tokens`` times ``factor``; ``exact`` is unrounded."""
 
     tier: str
     model: str
@@ -37,16 +38,26 @@ class Line:
     factor: Decimal
     rated: Decimal
     per_1k: Decimal
-    amount: Decimal
+    exact: Decimal
+
+    @property
+    def amount(self) -> Decimal:
+        """``exact``, rounded on its own."""
+        return round_money(self.exact)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What a group of entries adds up to. ``amount`` is its share of the rounded total."""
+    """What a group of entries adds up to. ``exact`` is unrounded."""
 
     items: int
     tokens: Tokens
-    amount: Decimal
+    exact: Decimal
+
+    @property
+    def amount(self) -> Decimal:
+        """``exact``, rounded on its own."""
+        return round_money(self.exact)
 
     @property
     def input_tokens(self) -> int:
@@ -94,22 +105,21 @@ class Statement:
         return sorted({entry.price_list_name for entry in self.entries})
 
     def lines(self) -> list[Line]:
-        """By tier, model, price and meter; their amounts add up to ``total``. Meters without use are left out."""
+        """By tier, model, price and meter. Meters without use are left out."""
         used: dict[tuple[str, str, str, Decimal, Rates], Tokens] = {}
         for entry in self.entries:
             key = (entry.tier, entry.model_name, entry.price_list_name, entry.factor, _rates(entry))
             used[key] = _add(used.get(key, Tokens(0, 0, 0)), entry)
-        meters = [
-            (tier, model, prices, factor, meter, getattr(tokens, meter), getattr(rates, f"{meter}_per_1k"))
-            for (tier, model, prices, factor, rates), tokens in sorted(used.items(), key=lambda one: _order(one[0]))
+        return [
+            _line(key, meter, getattr(tokens, meter))
+            for key, tokens in sorted(used.items(), key=lambda one: _order(one[0]))
             for meter in METERS
             if getattr(tokens, meter)
         ]
-        amounts = shares_of(self.total, [meter_price(tokens, rate, factor) for *_, factor, _, tokens, rate in meters])
-        return [
-            Line(tier, model, meter, prices, tokens, factor, tokens * factor, rate, amount)
-            for (tier, model, prices, factor, meter, tokens, rate), amount in zip(meters, amounts, strict=True)
-        ]
+
+    def rounding(self, rows: Iterable[Line | Sums]) -> Decimal:
+        """What the amounts of ``rows``, a whole table of this statement, lack to ``total``."""
+        return rounding_of(self.total, [row.amount for row in rows])
 
     def packages(self) -> list[PackageSums]:
         """By package, the first settled first."""
@@ -132,10 +142,9 @@ class Statement:
         groups: dict[Key, list[LedgerEntry]] = defaultdict(list)
         for entry in self.entries:
             groups[key(entry)].append(entry)
-        amounts = shares_of(self.total, [exact_sum([one.amount for one in group]) for group in groups.values()])
         return [
-            (name, Sums(sum(one.items for one in group), _sum(group), amount))
-            for (name, group), amount in zip(groups.items(), amounts, strict=True)
+            (name, Sums(sum(one.items for one in group), _sum(group), exact_sum([one.amount for one in group])))
+            for name, group in groups.items()
         ]
 
 
@@ -158,6 +167,13 @@ def _rates(entry: LedgerEntry) -> Rates:
 def _order(key: tuple[str, str, str, Decimal, Rates]) -> tuple[int, str, str, Decimal]:
     tier, model, prices, factor, _ = key
     return _TIER_ORDER.get(tier, len(_TIER_ORDER)), model, prices, factor
+
+
+def _line(key: tuple[str, str, str, Decimal, Rates], meter: Meter, tokens: int) -> Line:
+    tier, model, prices, factor, rates = key
+    per_1k: Decimal = getattr(rates, f"{meter}_per_1k")
+    exact = meter_price(tokens, per_1k, factor)
+    return Line(tier, model, meter, prices, tokens, factor, tokens * factor, per_1k, exact)
 
 
 def _add(tokens: Tokens, entry: LedgerEntry) -> Tokens:

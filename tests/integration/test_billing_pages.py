@@ -47,11 +47,14 @@ def test_usage_shows_the_department_only_and_adds_up_in_every_table(world: World
     found = usage_of(world.retail, Month.of(timezone.now(), world.retail.zone))
     assert found.statement.total == Decimal("0.67")
     for table in (found.by_day, found.by_model, found.by_tier, found.by_person):
-        assert sum(sums.amount for _, sums in table) == Decimal("0.67")
+        assert sum(sums.exact for _, sums in table) == Decimal("0.67")
     assert [(name, sums.amount) for name, sums in found.by_person] == [
         ("Alice", Decimal("0.34")),
-        ("Bob", Decimal("0.33")),
+        ("Bob", Decimal("0.34")),
     ]
+    page = signed_in(world.fiona).get("/usage").content.decode()
+    assert "¥ −0.01" in page
+    assert "Rounding" in page
 
 
 def test_the_list_of_bills_has_every_month_with_something_and_the_present_one(world: World) -> None:

@@ -64,13 +64,49 @@ def test_lines_packages_and_ledger_add_up_to_the_same_cent(world: World) -> None
         ("express", "cached", 500_001, 1_000_002),
         ("express", "output", 70_007, 140_014),
     ]
-    # exact: 4.000012, 0.500001, 0.840084, twice; floors miss 0.00
+    # exact: 4.000012, 0.5000010, 0.840084, twice
     assert [line.amount for line in lines] == [Decimal(text) for text in ("4.00", "0.50", "0.84") * 2]
+    assert bill.statement.rounding(lines) == 0
     packages = bill.statement.packages()
     assert [(one.name, one.sums.items, one.sums.amount) for one in packages] == [
         ("Reviews", 200, Decimal("5.34")),
         ("Contracts", 100, Decimal("5.34")),
     ]
+
+
+def third(world: World, model: str) -> LedgerEntry:
+    """Output alone, 0.334 of it: 334 tokens at 1 per 1,000."""
+    return settle(
+        world, NOW, model_name=model, input_tokens=0, cached_tokens=0, output_tokens=334, output_per_1k=1,
+        amount=Decimal("0.334"),
+    )  # fmt: skip
+
+
+def test_each_line_is_rounded_on_its_own_and_the_difference_has_its_line(world: World) -> None:
+    for model in ("a", "b", "c", "d"):
+        third(world, model)
+    statement = draft_bill(department=world.retail, month=MARCH, now=NOW).statement
+    assert [line.amount for line in statement.lines()] == [Decimal("0.33")] * 4
+    assert statement.total == Decimal("1.34")  # 1.336
+    assert statement.rounding(statement.lines()) == Decimal("0.02")
+
+
+def test_a_line_of_a_draft_stays_when_something_else_is_used(world: World) -> None:
+    third(world, "a")
+    before = draft_bill(department=world.retail, month=MARCH, now=NOW).statement.lines()
+    for model in ("b", "c", "d"):
+        third(world, model)
+    assert draft_bill(department=world.retail, month=MARCH, now=NOW).statement.lines()[:1] == before
+
+
+def test_the_document_prints_the_rounding_only_where_there_is_one(world: World) -> None:
+    third(world, "a")
+    assert "Rounding" not in bill_html(draft_bill(department=world.retail, month=MARCH, now=NOW), "en")
+    for model in ("b", "c", "d"):
+        third(world, model)
+    bill = draft_bill(department=world.retail, month=MARCH, now=NOW)
+    assert bill_html(bill, "en").count("Rounding") == 2  # lines and annex
+    assert "尾差" in text_of(bill_pdf(bill, "zh-hans"))
 
 
 def test_a_ledger_that_contradicts_itself_makes_no_bill(world: World) -> None:

@@ -1,11 +1,13 @@
 """``{% load billing_tags %}``: amounts, rates and meters as a bill writes them."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from django import template
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from portal.billing.statement import Statement, Sums
 from portal.capacity.models import Tier
 
 register = template.Library()
@@ -29,6 +31,12 @@ def symbol(currency: str) -> str:
 def money(amount: Decimal, currency: str = "") -> str:
     """``¥ 1,962.40``, or ``1,962.40`` without a currency. Formats only: amounts arrive rounded."""
     return f"{symbol(currency)} {amount:,.2f}".strip().replace("-", "−")
+
+
+@register.filter
+def rounding(statement: Statement, rows: Sequence[tuple[object, Sums]]) -> Decimal:
+    """What the rounded amounts of a table of ``statement`` lack to its total."""
+    return statement.rounding(sums for _name, sums in rows)
 
 
 @register.filter
