@@ -97,8 +97,13 @@ class Cycle:
     def _publish(self, pool: str, assignments: Sequence[wire.Assignment]) -> None:
         """After commit. What does not reach the bus stays assigned, is never claimed, and so comes back."""
         for given in assignments:
-            self._bus.publish(wire.work_topic(pool, given.settings.kind), wire.encode(given), key=given.package)
             name = wire.shard_name(given.package, given.shard, given.epoch)
+            try:
+                message = wire.encode(given)
+            except ValueError:  # one package's text must not hold up the others
+                log.exception("assignment cannot be written", action="shard.unwritable", shard=name)
+                continue
+            self._bus.publish(wire.work_topic(pool, given.settings.kind), message, key=given.package)
             log.info("shard assigned", action="shard.assign", shard=name, pool=pool, attempt=given.attempt)
 
     def _sweep(self, now: datetime) -> None:

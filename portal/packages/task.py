@@ -1,6 +1,7 @@
 """What a package asks of its model: the fields of the task, and the checks that they pass before anything is read."""
 
 import json
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
@@ -16,6 +17,8 @@ from scheduler.schemas import UnableToUseSchema, compiled
 
 MOST_LABELS = 50
 LONGEST_LABEL = 200
+NOT_IN_A_LABEL = {"Cc", "Zl", "Zp"}
+"""Categories of characters that break a line or control a terminal; joined emoji and wide spaces are fine."""
 
 
 class TaskFields(TypedDict, total=False):
@@ -116,7 +119,7 @@ def _kind(kind: str) -> str:
 
 
 def _name(name: str) -> str:
-    cleaned = " ".join(str(name).split())
+    cleaned = _writable(" ".join(str(name).split()), "name")
     if not 0 < len(cleaned) <= 200:
         raise Refusal(_("Give the package a name of up to 200 characters."), code="invalid_name", field="name")
     return cleaned
@@ -152,7 +155,7 @@ def _id_column(name: str, columns: list[str]) -> str:
 
 def _template(text: str, columns: list[str], field: str) -> Template:
     try:
-        template = parse(text)
+        template = parse(_writable(text, field))
     except UnableToReadTemplate as error:
         said = {
             "unclosed_field": _("Line %(line)s: “{{” has no “}}” on the same line. Write {{column}}."),
@@ -178,9 +181,9 @@ def _user_template(text: str, columns: list[str], system_text: str) -> Template:
 
 
 def _labels(labels: Iterable[str], kind: str) -> list[str]:
-    cleaned = [str(label).strip() for label in labels]
     if kind != Kind.TAGGING:
-        return [label for label in cleaned if label]
+        return []  # left over from another kind: if kept, they would constrain its answers
+    cleaned = [_writable(str(label).strip(), "labels") for label in labels]
     if len(cleaned) < 2 or len(cleaned) > MOST_LABELS:
         raise Refusal(
             _("Give between 2 and %(most)s labels, one per line.") % {"most": MOST_LABELS},
@@ -195,7 +198,7 @@ def _labels(labels: Iterable[str], kind: str) -> list[str]:
 def _check_label(label: str, labels: list[str]) -> None:
     if not label:
         raise Refusal(_("A label is empty. Remove it or write its text."), code="empty_label", field="labels")
-    if len(label) > LONGEST_LABEL or not label.isprintable():
+    if len(label) > LONGEST_LABEL or any(unicodedata.category(sign) in NOT_IN_A_LABEL for sign in label):
         raise Refusal(
             _("The label “%(label)s” is longer than %(most)s characters or not on one line. Shorten it.")
             % {"label": label[:40], "most": LONGEST_LABEL},
@@ -216,7 +219,7 @@ def _refused_schema(message: str, **details: Any) -> Refusal:
 
 def _schema(given: str | dict[str, Any] | None, kind: str) -> dict[str, Any] | None:
     if kind != Kind.EXTRACTION:
-        return given if isinstance(given, dict) else None
+        return None
     schema = _parsed_schema(given)
     if schema.get("type") != "object" or not schema.get("properties"):
         raise _refused_schema(_("The JSON Schema must describe an object with properties."))
@@ -246,7 +249,24 @@ def _parsed_schema(given: str | dict[str, Any] | None) -> dict[str, Any]:
             ) from error
     if not isinstance(given, dict):
         raise _refused_schema(_("Give a JSON Schema: an object that describes the fields to extract."))
+    try:
+        json.dumps(given, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise _refused_schema(
+            _("The JSON Schema holds a number or a character that JSON cannot carry (Infinity, half an emoji).")
+        ) from error
     return given
+
+
+def _writable(text: str, field: str) -> str:
+    """``text``, or a refusal if it holds what no file or database takes: half a surrogate pair, or NUL."""
+    if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise Refusal(
+            _("This text holds a character that cannot be stored (NUL, or half an emoji). Remove it."),
+            code="unstorable_text",
+            field=field,
+        )
+    return text
 
 
 def _references(schema: object) -> Iterable[str]:

@@ -41,6 +41,12 @@ def refused(world: World, **fields: Any) -> dict[str | None, str]:
         ({"labels": ["good", " "]}, "labels", "empty_label"),
         ({"labels": ["good", "a\nb"]}, "labels", "invalid_label"),
         ({"labels": ["good", "a b c d e f g h i"]}, "labels", "label_too_long"),
+        ({"labels": ["good", "half \ud83d"]}, "labels", "unstorable_text"),
+        ({"name": "half \ud83d"}, "name", "unstorable_text"),
+        ({"user_template": "\ud83d{{text}}"}, "user_template", "unstorable_text"),
+        ({"system_template": "a\0b"}, "system_template", "unstorable_text"),
+        ({"kind": "extraction", "json_schema": {**SCHEMA, "x": float("inf")}}, "json_schema", "invalid_schema"),
+        ({"kind": "extraction", "json_schema": {**SCHEMA, "x": "\ud83d"}}, "json_schema", "invalid_schema"),
         ({"max_output_tokens": 129}, "max_output_tokens", "output_limit"),
         ({"max_output_tokens": 0}, "max_output_tokens", "output_limit"),
         ({"temperature": 2.5}, "temperature", "invalid_temperature"),
@@ -188,3 +194,14 @@ def test_reading_can_be_stopped(world: World) -> None:
     services.start_reading(package=package, by=world.alice, now=NOW)
     services.stop_reading(package=package, by=world.alice, now=NOW)
     assert (package.state, package.ingest_epoch) == (PackageState.DRAFT, 2)
+
+
+def test_what_another_kind_left_behind_constrains_nothing(world: World) -> None:
+    left = {"kind": "generation", "labels": ["x", "y"], "json_schema": {"type": "nonsense"}}
+    task = task_of(draft(world, DATA), left)  # type: ignore[arg-type]
+    assert (task.labels, task.json_schema, task.problems) == ([], None, ())
+
+
+def test_labels_may_hold_joined_emoji_and_wide_spaces(world: World) -> None:
+    task = task_of(draft(world, DATA), {"labels": ["👨\u200d👩\u200d👧", "全\u3000角"]})
+    assert task.problems == ()
