@@ -41,7 +41,7 @@ class ItemResult(msgspec.Struct, frozen=True, rename={"row": "i"}, omit_defaults
 
 
 class SetAsideRow(msgspec.Struct, frozen=True, rename={"row": "i"}):
-    """A manifest row that ingest put into quarantine, with its original columns (text as read)."""
+    """A manifest row in quarantine, with its original columns (text as read)."""
 
     row: int
     code: str

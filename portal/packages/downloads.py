@@ -12,6 +12,7 @@ from django.utils.text import get_valid_filename
 from django.utils.translation import gettext as _
 
 from portal.departments.refusals import UnableToFind
+from portal.packages import quarantine
 from portal.packages.models import Package
 from portal.packages.results import partial
 from portal.packages.store import objects
@@ -49,6 +50,8 @@ def _chunks(package: Package, what: str) -> Iterable[bytes]:
     if what not in get_args(What):
         raise UnableToFind(_("There is no such file of a package."))
     try:
+        if what == "quarantine.csv":
+            return quarantine.as_csv(package)
         return _pieces(objects().open_read(f"{package.prefix}/out/{what}"))
     except ObjectNotFound as missing:
         if what.startswith("results."):

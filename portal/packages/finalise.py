@@ -14,18 +14,19 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone, translation
+from django.utils import timezone
 
 from portal.audit.services import record
 from portal.capacity.services import release_reservation
-from portal.packages import reasons, timeline
+from portal.packages import timeline
 from portal.packages.models import Package, Shard
 from portal.packages.report import report
-from portal.packages.results import Outcome, UnableToAddUp, rows_with_outcomes
+from portal.packages.results import Outcome, UnableToAddUp, quarantine_key, rows_with_outcomes
 from portal.packages.sheets import Layout, Lines, csv_lines, json_lines
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import SHARD_FINAL, ItemStatus, PackageState, ShardState
 from scheduler.objects import ObjectWriter
+from scheduler.records import SetAsideRow, writing
 
 ENDS = {PackageState.FINALISING: PackageState.COMPLETED, PackageState.CANCELLING: PackageState.CANCELLED}
 TOLD_EVERY = timedelta(seconds=10)
@@ -80,14 +81,14 @@ def _ready(package_id: UUID) -> Package | None:
 
 
 class _Files:
-    """The three tables, written together in one pass over the rows."""
+    """The tables and the quarantine, written together in one pass over the rows."""
 
     def __init__(self, package: Package, stack: ExitStack) -> None:
         self._layout = Layout.of(package)
         self._package, self._stack = package, stack
         self._results = self._open("results.csv", csv_lines(self._layout.results_heading()))
         self._objects = self._open("results.jsonl", json_lines())
-        self._quarantine = self._open("quarantine.csv", csv_lines(self._layout.quarantine_heading()))
+        self._quarantine = stack.enter_context(writing(objects(), quarantine_key(package)))
 
     def _open(self, name: str, lines: Lines) -> tuple[ObjectWriter, Lines]:
         writer = self._stack.enter_context(objects().open_write(f"{self._package.prefix}/out/{name}"))
@@ -98,8 +99,7 @@ class _Files:
         self._put(self._results, self._layout.cells(values, outcome))
         self._put(self._objects, self._layout.result(values, outcome))
         if outcome.status == ItemStatus.QUARANTINED:
-            sentence = reasons.sentence(outcome.code or "", outcome.detail)
-            self._put(self._quarantine, self._layout.quarantine_cells(values, outcome, sentence))
+            self._quarantine(SetAsideRow(outcome.row, outcome.code or "", outcome.detail, values))
 
     @staticmethod
     def _put(file: tuple[ObjectWriter, Lines], content: Any) -> None:
@@ -109,7 +109,7 @@ class _Files:
 
 def _write_tables(package: Package, clock: Clock) -> Tally:
     tally, told_at = Tally(), clock()
-    with translation.override(package.created_by.language), ExitStack() as stack:
+    with ExitStack() as stack:
         files = _Files(package, stack)
         for row, outcome in rows_with_outcomes(package, store=objects(), is_final=True):
             files.add(row.values, outcome)

@@ -1,18 +1,20 @@
 """Rows in quarantine, grouped by reason, with a few of each to look at."""
 
-import csv
-import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
+
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import get_language
 
 from portal.packages import reasons
 from portal.packages.models import Package
 from portal.packages.progress import Progress, is_over
-from portal.packages.results import set_aside_key
+from portal.packages.results import quarantine_key, set_aside_key
+from portal.packages.sheets import Layout, csv_lines
 from portal.packages.store import objects
 from scheduler.objects import ObjectNotFound
 from scheduler.records import SetAsideRow, load
@@ -22,6 +24,8 @@ LOOKED_AT = 2_000
 """Rows that are read in search of samples: enough to meet every usual reason, few enough for a page."""
 SHOWN = 240
 """Characters of a row that are shown."""
+AT_ONCE = 200
+"""Rows of a download that are made at once."""
 
 
 @dataclass(frozen=True)
@@ -81,26 +85,37 @@ def _reported(package: Package) -> dict[str, int] | None:
     return counts
 
 
+def as_csv(package: Package) -> Iterator[bytes]:
+    """The whole quarantine of a package that is over, as pieces of a CSV file, in the language of this moment.
+
+    Raises ``ObjectNotFound`` when it is not written.
+    """
+    if not objects().exists(quarantine_key(package)):
+        raise ObjectNotFound(quarantine_key(package))
+    return _csv(package, get_language() or settings.LANGUAGE_CODE)
+
+
+def _csv(package: Package, language: str) -> Iterator[bytes]:
+    """The language is set for each piece anew: pieces are asked for outside of the request, on any thread."""
+    layout = Layout.of(package)
+    lines = csv_lines(layout.quarantine_heading())
+    rows = load(objects(), quarantine_key(package), SetAsideRow)
+    yield lines.start()
+    while group := list(islice(rows, AT_ONCE)):
+        with translation.override(language):
+            piece = [lines.line(layout.quarantine_cells(row, reasons.sentence(row.code, row.detail))) for row in group]
+        yield b"".join(piece)
+
+
 def _rows(package: Package) -> Iterator[tuple[str, Sample]]:
-    """(code, sample) of rows in quarantine: all of them once the file is written, before that what was read."""
+    """(code, sample) of rows in quarantine: all of them once the package is over, before that what was read."""
+    key = quarantine_key(package) if is_over(package) else set_aside_key(package)
     try:
-        yield from (_written if is_over(package) else _read)(package)
+        for row in load(objects(), key, SetAsideRow):
+            values = (str(value) for value in row.columns.values())
+            yield row.code, Sample(row.row, reasons.sentence(row.code, row.detail), _text(values))
     except ObjectNotFound:
         return
-
-
-def _read(package: Package) -> Iterator[tuple[str, Sample]]:
-    for row in load(objects(), set_aside_key(package), SetAsideRow):
-        values = (str(value) for value in row.columns.values())
-        yield row.code, Sample(row.row, reasons.sentence(row.code, row.detail), _text(values))
-
-
-def _written(package: Package) -> Iterator[tuple[str, Sample]]:
-    """From quarantine.csv, whose columns are known by their place; the sentence is in the file's language."""
-    raw = objects().open_read(f"{package.prefix}/out/quarantine.csv")
-    with closing(raw), io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
-        for number, code, why, *values in islice(csv.reader(lines), 1, None):
-            yield code, Sample(int(number), why, _text(values))
 
 
 def _text(values: Iterable[str]) -> str:

@@ -30,9 +30,6 @@ ROWS: dict[str, Promise] = {
     "malformed_row": gettext_lazy(
         "Line %(line)s could not be read. Check its quotes and brackets, then submit the row again."
     ),
-    "nested_value": gettext_lazy(
-        "The value of “%(column)s” is a list or an object. Write plain text, a number, true, false or null."
-    ),
     "field_too_long": gettext_lazy("Line %(line)s has a field of more than %(limit)s characters. Shorten it."),
     "ragged_row": gettext_lazy(
         "The row has %(fields)s fields where the heading has %(expected)s. Put text that contains the "

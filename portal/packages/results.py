@@ -40,6 +40,11 @@ def set_aside_key(package: Package) -> str:
     return f"{package.prefix}/out/set_aside.jsonl.zst"
 
 
+def quarantine_key(package: Package) -> str:
+    """Where finalise wrote every row in quarantine, whoever put it there: codes and facts, no sentences."""
+    return f"{package.prefix}/out/quarantine.jsonl.zst"
+
+
 def outcomes(package: Package, *, store: ObjectStore, is_final: bool) -> Iterator[Outcome]:
     """Every row that has ended, in manifest order.
 

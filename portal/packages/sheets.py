@@ -12,6 +12,7 @@ import msgspec
 
 from portal.packages.manifest.reading import RAW
 from portal.packages.models import Kind, Package
+from scheduler.records import SetAsideRow
 
 _NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?")
 _COMMAND_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -82,10 +83,10 @@ class Layout:
             _free(RAW, taken),
         ]
 
-    def quarantine_cells(self, values: Mapping[str, str], ended: Ended, sentence: str) -> list[Any]:
+    def quarantine_cells(self, aside: SetAsideRow, sentence: str) -> list[Any]:
         """A line of quarantine.csv, under :meth:`quarantine_heading`."""
-        own = (values.get(name, "") for name in self.columns)
-        return [ended.row, ended.code or "", sentence, *own, values.get(RAW, "")]
+        own = (aside.columns.get(name, "") for name in self.columns)
+        return [aside.row, aside.code, sentence, *own, aside.columns.get(RAW, "")]
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -9,13 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.utils import translation
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from portal.billing.services import charge_shard
 from portal.capacity.models import Reservation
-from portal.packages import services, tasks
+from portal.packages import quarantine, reasons, services, tasks
 from portal.packages.finalise import finalise
 from portal.packages.models import Package, Shard, TimelineEntry
+from portal.packages.progress import progress_of
 from portal.packages.results import UnableToAddUp, partial
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import PackageState, ShardState
@@ -135,11 +137,27 @@ def test_the_quarantine_says_row_code_sentence_and_columns(world: World, setting
     for shard in others:
         end(shard, good(rows_of(shard)))
     finished(package)
-    found = table(out(package, "quarantine.csv"))
+    found = table(b"".join(quarantine.as_csv(package)))
     assert [row["slackwater_row"] for row in found] == ["1", "50", "100", "150", "200"]
     assert [row["slackwater_code"] for row in found] == ["output_invalid", *["missing_field"] * 4]
     assert found[1]["slackwater_reason"] == "“text” is empty, and the prompt needs it. Fill it in."
     assert (found[0]["编号"], found[0]["text"]) == ("1", "'=word 1")
+
+
+def test_the_quarantine_is_told_in_the_readers_language(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    with translation.override("en"):
+        finished(package)
+    with translation.override("zh-hans"):
+        pieces = quarantine.as_csv(package)
+        (group,) = quarantine.groups_of(package, progress_of(package))
+        why = reasons.sentence("missing_field", {"column": "text"})
+    with translation.override("en"):  # a download is read on outside of its request
+        found = table(b"".join(pieces))
+    assert why != reasons.sentence("missing_field", {"column": "text"})
+    assert {row["slackwater_reason"] for row in found} == {why}
+    assert {sample.why for sample in group.samples} == {why}
 
 
 def test_the_report_adds_up_and_the_price_is_the_ledgers(world: World, settings: Any) -> None:
@@ -163,11 +181,13 @@ def test_the_package_is_completed_once_and_its_capacity_given_back(world: World,
     finished(package)
     assert (package.state, package.finished_at) == (PackageState.COMPLETED, LATER)
     assert Reservation.objects.for_department(world.retail).get().released_at == LATER
-    before = [out(package, name) for name in ("results.jsonl", "results.csv", "quarantine.csv", "report.json")]
+    before = [out(package, name) for name in ("results.jsonl", "results.csv", "quarantine.jsonl.zst", "report.json")]
     finalise(package_id=package.pk, clock=lambda: LATER + timedelta(hours=1))
     package.refresh_from_db()
     assert package.finished_at == LATER
-    assert [out(package, name) for name in ("results.jsonl", "results.csv", "quarantine.csv", "report.json")] == before
+    assert [
+        out(package, name) for name in ("results.jsonl", "results.csv", "quarantine.jsonl.zst", "report.json")
+    ] == before
     entries = TimelineEntry.objects.for_department(world.retail).filter(code="completed")
     assert [entry.params["succeeded"] for entry in entries] == [196]
 

@@ -127,18 +127,34 @@ def test_json_lines_are_recognised_by_content_and_columns_are_a_union() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ['{"id": 1', "[1]", '"x"', "1", '{"a": NaN}', '{"a": 1, "a": 2}', '{"a": "\\ud800"}', "{}x", "[" * 100_000],
+    [
+        '{"id": 1',
+        "[1]",
+        '"x"',
+        "1",
+        '{"a": NaN}',
+        '{"a": 1, "a": 2}',
+        '{"a": "\\ud800"}',
+        "{}x",
+        "[" * 100_000,
+        '{"a": {"b": "\\ud800"}}',
+        '{"a": [{"b": 1, "b": 2}]}',
+        '{"a": [NaN]}',
+    ],
 )
-def test_a_line_that_is_no_flat_object_is_set_aside_alone(line: str) -> None:
+def test_a_line_that_is_no_object_is_set_aside_alone(line: str) -> None:
     rows = read(f'{{"a": "x"}}\n{line}\n{{"a": "y"}}\n'.encode(), "a.jsonl")
     assert codes(rows) == {1: "ok", 2: "malformed_row", 3: "ok"}
     assert rows[1].values[RAW].startswith(line[:100])
 
 
-def test_a_nested_value_names_its_column() -> None:
-    (row,) = read(b'{"a": "x", "b": {"c": 1}}\n{"a": "y"}\n', "a.jsonl")[:1]
-    assert isinstance(row, BadRow)
-    assert row.detail == {"problem": "nested_value", "column": "b", "line": 1}
+def test_nested_values_are_columns_whose_text_is_their_json() -> None:
+    data = '{"id": 1, "tags": ["潮", 2.50, null], "more": {"a": {"b": true}}}\n{"id": 2}\n'.encode()
+    assert reading_of(data, "a.jsonl").columns == ("id", "tags", "more")
+    assert read(data, "a.jsonl") == [
+        Row(1, {"id": "1", "tags": '["潮",2.50,null]', "more": '{"a":{"b":true}}'}),
+        Row(2, {"id": "2", "tags": "", "more": ""}),
+    ]
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(["a", "b"]), fields), min_size=1, max_size=6))

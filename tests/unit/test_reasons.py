@@ -19,8 +19,8 @@ def test_a_sentence_is_made_with_and_without_facts(code: str) -> None:
 
 
 def test_a_more_exact_problem_speaks_for_its_code() -> None:
-    said = reasons.sentence("malformed_row", {"problem": "nested_value", "column": "tags", "line": 3})
-    assert "“tags” is a list or an object" in said
+    said = reasons.sentence("malformed_row", {"problem": "field_too_long", "line": 3, "limit": 1000})
+    assert said == "Line 3 has a field of more than 1000 characters. Shorten it."
 
 
 def test_labels_of_unknown_codes_are_the_code() -> None:

@@ -1,4 +1,7 @@
-"""JSON Lines manifests: one flat object per line; numbers keep the digits they were written with. Pure."""
+"""JSON Lines manifests: one object per line; numbers keep the digits they were written with. Pure.
+
+A list or an object within a row is text like everything else: its JSON, on one line.
+"""
 
 import json
 from itertools import islice
@@ -14,6 +17,12 @@ LOOKED_AT = 100
 
 class _Malformed(ValueError):
     pass
+
+
+class _Number(str):
+    """A number as it was written."""
+
+    __slots__ = ()
 
 
 def describe(stream: BinaryIO, encoding: str, certainty: str) -> Reading:
@@ -63,9 +72,6 @@ def _row(number: int, line: str, absent: dict[str, str], lines: Lines) -> Row | 
             raise _Malformed
         values = {**absent, **{key: _text(value) for key, value in found.items()}}
         "".join((*values, *values.values())).encode()  # half a surrogate pair is no text
-    except _Nested as nested:
-        column = next(key for key, value in found.items() if value is nested.value)
-        return BadRow(number, "malformed_row", {"problem": "nested_value", "column": column, "line": lines.first}, bad)
     except (ValueError, RecursionError):
         return BadRow(number, "malformed_row", {"line": lines.first}, bad)
     if not any(value.strip() for value in values.values()):
@@ -73,22 +79,22 @@ def _row(number: int, line: str, absent: dict[str, str], lines: Lines) -> Row | 
     return Row(number, values)
 
 
-class _Nested(Exception):
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-
 def _text(value: Any) -> str:
+    """What a prompt shows of ``value``: text and numbers as they are, nothing for null, JSON for the rest."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
     match value:
-        case str():
+        case _Number():
             return value
-        case None:
-            return ""
-        case True:
-            return "true"
-        case False:
-            return "false"
-    raise _Nested(value)
+        case dict():
+            return f"{{{','.join(f'{_json(key)}:{_json(inner)}' for key, inner in value.items())}}}"
+        case list():
+            return f"[{','.join(map(_json, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -102,4 +108,4 @@ def _refuse(constant: str) -> NoReturn:
     raise _Malformed(constant)
 
 
-_decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse, object_pairs_hook=_pairs)
+_decoder = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_refuse, object_pairs_hook=_pairs)
