@@ -1,11 +1,13 @@
 """However ./run ends, it leaves no process behind, and the next start from the same folder works."""
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import redis
 
 from tests.launcher import WITHIN_S, Launcher, eventually
 
@@ -52,3 +54,21 @@ def test_a_second_start_from_the_same_folder_is_refused_and_the_first_goes_on(st
     first.process.send_signal(signal.SIGINT)
     assert first.process.wait(WITHIN_S) == 0
     assert not first.processes()
+
+
+def valkey_of(launcher: Launcher) -> redis.Redis:
+    password = (launcher.var / "valkey_password").read_text()
+    port = json.loads((launcher.var / "ports.json").read_text())["valkey"]
+    return redis.Redis(port=port, password=password)
+
+
+def test_what_was_said_on_the_bus_survives_a_clean_stop_once(start: Callable[..., Launcher]) -> None:
+    first = start()
+    assert eventually(first.is_up)
+    valkey_of(first).xadd("said.before.the.stop", {"what": "parked"})
+    first.process.send_signal(signal.SIGINT)
+    assert first.process.wait(WITHIN_S) == 0
+    second = start(said="second")
+    assert eventually(second.is_up)
+    assert valkey_of(second).xlen("said.before.the.stop") == 1
+    assert not list(second.var.glob("*.rdb"))  # if Valkey now dies, what it once knew must not come back

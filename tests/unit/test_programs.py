@@ -33,6 +33,14 @@ def test_everything_runs_and_stops_together(place: Place, monkeypatch: pytest.Mo
         assert section["autorestart"] == "true"
 
 
+def test_a_clean_stop_keeps_what_is_on_the_bus(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REDIS_URL")
+    all_programs(place, [])
+    lines = (place.var / "valkey.conf").read_text().splitlines()
+    assert "shutdown-on-sigterm save" in lines
+    assert f"dbfilename {place.kept_bus.name}" in lines
+
+
 def test_somebody_elses_redis_is_used_instead_of_our_own(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", "redis://elsewhere:6379/0")
     assert "valkey" not in {program.name for program in all_programs(place, [])}
