@@ -20,6 +20,7 @@ ZONE = ZoneInfo("Asia/Shanghai")
 SPEAKS_EVERY_S = 5.0
 BAR = 32
 OVER = ("completed", "cancelled")
+BEFORE_THE_PROMISE = ("draft", "validating", "invalid", "quoted", "refused")
 
 
 def run(place: Place, *, data: Path | None, limit: int | None, column: str | None) -> bool:
@@ -133,8 +134,8 @@ class ProgressBar:
 
     def _line(self, package: dict[str, Any]) -> str:
         rows = package["rows"]
-        if not rows["total"]:
-            return f"  {package['state']}: {rows['read']} rows read"
+        if package["state"] in BEFORE_THE_PROMISE:  # rows that were set aside are no progress of the work
+            return f"  {package['state']}: {rows['read']} rows read, {rows['set_aside']} set aside"
         done = rows["total"] - rows["to_go"]
         filled = BAR * done // rows["total"]
         bar = "█" * filled + "·" * (BAR - filled)

@@ -52,9 +52,11 @@ def _print_figures(outcome: Outcome, results: list[dict[str, Any]]) -> None:
     for status in ("succeeded", "quarantined", "failed", "cancelled"):
         print(f"  {status:<12}{rows[status]:>7}")
     print(f"  {'rows':<12}{rows['total']:>7}")
-    print(f"  labels: {', '.join(f'{label} {count}' for label, count in _label_counts(results).most_common())}")
+    counts = _label_counts(results)
+    print(f"  labels: {', '.join(f'{label} {counts[label]}' for label in outcome.labels)}")
     ran = rows["succeeded"] or 0
     print(f"  {outcome.run_s:.0f} s from promise to results, {ran / outcome.run_s:.1f} items/s")
+    print(f"  {_minutes(outcome.whole_s)} in all, from the upload to the last download")
     for sentence in _agreement(results):
         print(f"  {sentence}")
     charged = package["charged"]
@@ -62,6 +64,11 @@ def _print_figures(outcome: Outcome, results: list[dict[str, Any]]) -> None:
     print(f"  bill of this month so far: {outcome.bill['total']} {outcome.bill['currency']}")
     for what, path in outcome.files.items():
         print(f"  {what:<12}{path}")
+
+
+def _minutes(seconds: float) -> str:
+    """``1.4 minutes``: what a person who waited would say."""
+    return f"{seconds / 60:.1f} minutes"
 
 
 def _adds_up(rows: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from ninja import Schema
 
 from portal.billing.bills import Bill
+from portal.billing.domain import exact_text
 from portal.billing.models import LedgerEntry
 from portal.billing.statement import Statement
 
@@ -43,7 +44,7 @@ class UsageOut(Schema):
         return cls(
             month=month,
             items=statement.items,
-            exact=f"{statement.exact:f}",
+            exact=exact_text(statement.exact),
             total=str(statement.total),
             by_day=_lines(statement, lambda entry: f"{entry.settled_at.astimezone(zone):%Y-%m-%d}"),
             by_model=_lines(statement, lambda entry: entry.model_name),
@@ -60,7 +61,7 @@ def _lines(statement: Statement, key: Callable[[LedgerEntry], str]) -> list[Usag
             input_tokens=sums.input_tokens,
             cached_tokens=sums.tokens.cached,
             output_tokens=sums.tokens.output,
-            exact=f"{sums.exact:f}",
+            exact=exact_text(sums.exact),
             amount=str(sums.amount),
         )
         for name, sums in statement.by(key)
@@ -118,7 +119,7 @@ class BillOut(Schema):
                     tokens=line.tokens,
                     factor=str(line.factor),
                     per_1k=f"{line.per_1k:f}",
-                    exact=f"{line.exact:f}",
+                    exact=exact_text(line.exact),
                     amount=str(line.amount),
                 )
                 for line in lines

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from portal.api.schemas import ChargeOut, PackageListOut, PackageOut
-from portal.billing.domain import exact_sum
+from portal.billing.domain import exact_sum, exact_text, round_money
 from portal.billing.models import LedgerEntry
 from portal.departments.access import owned
 from portal.departments.models import Department
@@ -19,12 +19,12 @@ def shown(package: Package) -> PackageOut:
 
 
 def charged(package: Package) -> ChargeOut | None:
-    """The exact sum of the package's ledger entries; ``None`` before its price is agreed."""
+    """The sum of the package's ledger entries; ``None`` before its price is agreed."""
     if package.price_list is None:
         return None
     entries = LedgerEntry.objects.for_department(package.department).filter(package_ref=package.pk)
-    amount = exact_sum(list(entries.values_list("amount", flat=True)))
-    return ChargeOut(amount=f"{amount:f}", currency=package.price_list.currency)
+    exact = exact_sum(entries.values_list("amount", flat=True))
+    return ChargeOut(amount=str(round_money(exact)), exact=exact_text(exact), currency=package.price_list.currency)
 
 
 def page(department: Department, *, after: UUID | None, limit: int) -> PackageListOut:

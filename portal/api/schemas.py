@@ -57,9 +57,10 @@ class RowsOut(Schema):
 
 
 class ChargeOut(Schema):
-    """The exact sum of the ledger so far."""
+    """The sum of the ledger so far: ``amount`` rounded to the cent, ``exact`` to the last digit."""
 
     amount: str
+    exact: str
     currency: str
 
 

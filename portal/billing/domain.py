@@ -56,6 +56,11 @@ def round_money(amount: Decimal) -> Decimal:
     return amount.quantize(CENT, rounding=ROUND_HALF_UP, context=_ROUNDING)
 
 
+def exact_text(amount: Decimal) -> str:
+    """Every digit of ``amount`` that counts, without an exponent: ``0.0125``, ``30``."""
+    return f"{amount.normalize(_EXACT):f}"
+
+
 def rounding_of(total: Decimal, amounts: Iterable[Decimal]) -> Decimal:
     """What is missing (or, negative, too much) when ``amounts``, each rounded on its own, are added up to ``total``.
 

@@ -82,7 +82,7 @@ def test_an_offer_is_accepted_once_however_often_it_is_sent(alice: Client, quote
         assert accepted.status_code == 200
         assert accepted.json()["state"] == "admitted"
         assert accepted.json()["deadline"] == offer["deadline"]
-    assert accepted.json()["charged"] == {"amount": "0", "currency": "CNY"}
+    assert accepted.json()["charged"] == {"amount": "0.00", "exact": "0", "currency": "CNY"}
 
 
 def test_cancelling_twice_is_cancelling_once(alice: Client, quoted: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from portal.billing.models import LedgerEntry
 from portal.billing.services import charge_shard
 from portal.departments import services as departments
 from portal.departments.models import Person
@@ -66,6 +67,14 @@ def test_usage_bill_and_ledger_say_the_same(charged: World) -> None:
     assert bill["rounding"] == "0.00"
     assert bill["ledger_sha256"] == hashlib.sha256(ledger).hexdigest()
     assert [(line["meter"], line["tokens"]) for line in bill["lines"]] == [("input", 4000), ("output", 750)]
+
+
+def test_what_a_package_costs_so_far_is_money_and_exact_beside_it(charged: World) -> None:
+    package = Package.objects.for_department(charged.retail).get()
+    told = read(client_of(charged.alice), f"/packages/{package.pk}").json()["charged"]
+    assert told == {"amount": "0.01", "exact": "0.0125", "currency": "CNY"}
+    LedgerEntry.objects.across_departments().all().delete()
+    assert read(client_of(charged.alice), f"/packages/{package.pk}").json()["charged"]["amount"] == "0.00"
 
 
 @pytest.mark.parametrize("table", ["by_day", "by_model", "by_tier", "by_person"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.billing.domain import Rates, Tokens, capital_numerals, price_of, round_money, rounding_of
+from portal.billing.domain import Rates, Tokens, capital_numerals, exact_text, price_of, round_money, rounding_of
 
 RATES = Rates(Decimal("0.002"), Decimal("0.0005"), Decimal("0.006"))
 counts = st.integers(0, 10**12)
@@ -29,6 +29,14 @@ def test_a_price_loses_no_digit(tokens: tuple[int, int, int], rates: tuple[Decim
 @pytest.mark.parametrize(("amount", "rounded"), [("0.005", "0.01"), ("0.0049", "0.00"), ("2.675", "2.68"), ("1", "1")])
 def test_halves_are_rounded_up(amount: str, rounded: str) -> None:
     assert round_money(Decimal(amount)) == Decimal(rounded)
+
+
+@pytest.mark.parametrize(
+    ("amount", "written"),
+    [("0.0125000000", "0.0125"), ("30.00", "30"), ("0E-10", "0"), ("12345678901234567890123456789.1234567890", None)],
+)
+def test_an_exact_amount_is_written_with_every_digit_that_counts(amount: str, written: str | None) -> None:
+    assert exact_text(Decimal(amount)) == (written or amount.rstrip("0"))
 
 
 @given(st.lists(st.decimals(0, 10**6, places=10), max_size=30))
