@@ -1,4 +1,4 @@
-"""The commands of ``./run``, once its environment is there."""
+"""The commands of ``./run``. Read with the standard library alone; each command imports what it needs."""
 
 import argparse
 import json
@@ -12,6 +12,7 @@ from deploy.embedded.installation import UnableToStart
 from deploy.embedded.programs import ROOT
 
 Arguments = argparse.Namespace
+NOT_BUILT = ("sim", "chaos", "cluster")
 
 
 def demo(arguments: Arguments) -> int:
@@ -109,18 +110,27 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true", help="the last line is one JSON object")
     command("test", test, "every test (arguments go to pytest)")
     command("manage", manage, "Django's manage.py")
-    for name in ("sim", "chaos", "cluster"):
+    for name in NOT_BUILT:
         command(name, not_built_yet, "not built yet")
     return parser
 
 
-def main(argv: list[str]) -> int:
-    """The exit status of one command."""
-    if argv and argv[0] in {"test", "manage", "sim", "chaos", "cluster"}:  # what follows is for others to parse
+def parse(argv: list[str]) -> Arguments:
+    """The command with its arguments. Help and mistakes are answered, and end the program, here."""
+    if argv and argv[0] in {"test", "manage", *NOT_BUILT}:  # what follows is for others to parse
         arguments = _parser().parse_args(argv[:1])
         arguments.rest = argv[1:]
-    else:
-        arguments = _parser().parse_args(argv)
+        return arguments
+    parser = _parser()
+    if not argv:
+        parser.print_help(sys.stderr)
+        raise SystemExit(2)
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str]) -> int:
+    """The exit status of one command."""
+    arguments = parse(argv)
     try:
         return int(arguments.does(arguments))
     except UnableToStart as reason:
