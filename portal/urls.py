@@ -1,8 +1,19 @@
 """Every address of the portal."""
 
+from django.templatetags.static import static
 from django.urls import include, path
+from django.views.generic import RedirectView
+
+
+class Favicon(RedirectView):
+    """For browsers that ask for the old name whatever a page says."""
+
+    def get_redirect_url(self, *args: object, **kwargs: object) -> str:  # noqa: ARG002
+        return static("mark.svg")
+
 
 urlpatterns = [
+    path("favicon.ico", Favicon.as_view()),
     path("", include("portal.packages.urls")),
     path("", include("portal.departments.urls")),
     path("", include("portal.billing.urls")),

@@ -11,7 +11,7 @@ from portal.billing.queries import rates_of
 from portal.capacity.models import Quote, Tier
 from portal.packages.estimate import output_tokens, price_for
 from portal.packages.models import Package
-from portal.packages.quoting import TIER_SPAN, best_fit, default_deadline, factor_of
+from portal.packages.quoting import TIER_SPAN, UnableToQuote, best_fit, default_deadline, factor_of
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Alternative:
     """Another offer for the package.
 
     ``earliest``: the whole package by the earliest deadline that can be promised; ``other_tier``: the whole package
-    at the other tier's own deadline; ``first_rows``: only ``rows`` rows, by the deadline that was asked for
-    (to be had by handing over a smaller manifest).
+    at the other tier's own deadline, or for express, which costs more, as soon as can be promised; ``first_rows``: only
+    ``rows`` rows, by the deadline that was asked for (to be had by handing over a smaller manifest).
     """
 
     code: Literal["earliest", "other_tier", "first_rows"]
@@ -56,7 +56,14 @@ def _first_rows(package: Package, quote: Quote) -> Alternative | None:
 def _other_tier(package: Package, quote: Quote, now: datetime) -> Alternative | None:
     tier = Tier.STANDARD if quote.tier == Tier.EXPRESS else Tier.EXPRESS
     deadline_at = default_deadline(tier, now=now)
-    fit = best_fit(package, output_tokens(package), deadline_at=deadline_at, now=now)
+    if tier == Tier.EXPRESS:
+        deadline_at = min(deadline_at, quote.earliest_deadline_at or deadline_at)
+        if quote.is_feasible and deadline_at >= quote.deadline_at:  # dearer, and no sooner
+            return None
+    try:
+        fit = best_fit(package, output_tokens(package), deadline_at=deadline_at, now=now)
+    except UnableToQuote:  # the model or its pools are not offered any more
+        return None
     if not fit.assessment.is_feasible:
         return None
     return Alternative("other_tier", tier, deadline_at, package.rows_good, _price(package, quote, tier))

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from portal.capacity.models import LanguageModel, Tier
 from portal.departments.refusals import Refusal
 from portal.packages.models import Kind, Package
+from portal.packages.offered import models_on_offer
 from portal.packages.task import TaskFields, UnableToSaveTask
 
 TYPED = "%Y-%m-%dT%H:%M"
@@ -23,8 +24,9 @@ class TaskForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=200)
     kind = forms.ChoiceField(label=_("Kind"), choices=Kind.choices)
     model = forms.ModelChoiceField(
-        label=_("Model"), queryset=LanguageModel.objects.none(), empty_label=None, required=False
-    )
+        label=_("Model"), queryset=LanguageModel.objects.none(), empty_label=None, required=False,
+        error_messages={"invalid_choice": _("This model cannot be asked for at present. Choose another one.")},
+    )  # fmt: skip
     labels = forms.CharField(
         label=_("Labels, one per line"),
         required=False,
@@ -59,7 +61,18 @@ class TaskForm(forms.Form):
         super().__init__(data, initial=_initial(package) | package.typed)
         columns = package.reading.get("columns", [])
         self.fields["id_column"].choices = [("", _("Row number")), *((name, name) for name in columns)]  # type: ignore[attr-defined]
-        self.fields["model"].queryset = LanguageModel.objects.filter(is_enabled=True)  # type: ignore[attr-defined]
+        self._offer_models(package)
+
+    def _offer_models(self, package: Package) -> None:
+        """Only models that can be asked for; beside the field what that leaves out, as far as it matters here."""
+        field, offered = self.fields["model"], models_on_offer(now=timezone.now())
+        field.queryset = offered  # type: ignore[attr-defined]
+        if not offered:
+            field.help_text = _("No model can be asked for at present. An administrator opens a pool and sets a price.")
+        elif package.model and package.model not in offered:
+            field.help_text = _("“%(model)s” cannot be asked for at present. Choose another model.") % {
+                "model": package.model.title
+            }
 
     @classmethod
     def as_left(cls, package: Package) -> "TaskForm":

@@ -5,9 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
-from portal.capacity.models import Pool, Reservation
+from portal.capacity.models import Pool, Quote, Reservation
 from portal.capacity.queries import share_of, slack_of
 from portal.packages.live import Pace
 from portal.packages.models import Package
@@ -25,13 +23,6 @@ class Outlook:
 
     low_at: datetime | None
     high_at: datetime | None
-
-    @property
-    def is_a_range(self) -> bool:
-        """Whether the two ends differ by enough to name both, on one day."""
-        if self.low_at is None or self.high_at is None or self.high_at - self.low_at < timedelta(minutes=2):
-            return False
-        return timezone.localtime(self.low_at).date() == timezone.localtime(self.high_at).date()
 
 
 @dataclass(frozen=True)
@@ -75,6 +66,13 @@ def outlook_of(package: Package, *, progress: Progress, pace: Pace | None, now: 
     low_s, high_s = _work_left(package, reservation, progress, pace, gpus=_gpus_now(reservation.pool, now))
     deadline_at = reservation.deadline_at
     return Outlook(slack.expected_finish(low_s, deadline_at), slack.expected_finish(high_s, deadline_at))
+
+
+def outlook_of_offer(quote: Quote, *, now: datetime) -> Outlook:
+    """When a package would be done if it were accepted now: with the work that is expected, and with the most."""
+    slack = slack_of(quote.pool, now=now, without=quote.package_ref)
+    works = (quote.work_expected_s, quote.work_at_most_s)
+    return Outlook(*(slack.expected_finish(work_s, quote.deadline_at) for work_s in works))
 
 
 def expected_finishes(packages: Iterable[Package], *, now: datetime) -> dict[uuid.UUID, datetime]:

@@ -35,6 +35,8 @@ class Preview:
     prompts: tuple[RenderedPrompt, ...]
     fixed_tokens: int | None
     problems: tuple[Refusal, ...]
+    counted_for: str = ""
+    """The model whose tokens are counted: another model counts others."""
 
     @property
     def fixed_share(self) -> float | None:
@@ -60,7 +62,7 @@ def preview(*, package: Package, fields: TaskFields, department: Department) -> 
             prompts = tuple(_rendered(row, task, tokenizer) for row in rows[:SHOWN])
         except UnableToRead as error:
             problems.append(Refusal(reasons.sentence(error.code, error.details), code=error.code, field="file"))
-    return Preview(prompts, fixed, tuple(problems))
+    return Preview(prompts, fixed, tuple(problems), task.model.title if task.model else "")
 
 
 def _tokenizer(model: LanguageModel | None) -> Tokenizer | None:

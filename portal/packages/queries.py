@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -18,6 +18,7 @@ from portal.capacity.queries import earliest_promise, slack_of
 from portal.capacity.tide import Tide, tide
 from portal.departments.models import Department
 from portal.packages.models import Package
+from portal.packages.offered import pools_on_offer
 from portal.packages.outlook import Margin, expected_finishes, margin_of
 from portal.packages.progress import Progress, progress_of_all
 from scheduler.domain.lifecycle import PROMISED, PackageState
@@ -123,8 +124,8 @@ def _to_the_cent(total: Decimal) -> Decimal:
 
 
 def opening(*, now: datetime) -> Opening | None:
-    """The next stretch of a window with room in it, over all open pools; ``None`` when none is near."""
-    found = [one for pool in _open_pools() if (one := _opening_of(pool, now=now))]
+    """The next stretch with room in it on a pool whose model can be asked for; ``None`` when none is near."""
+    found = [one for pool in pools_on_offer(now=now) if (one := _opening_of(pool, now=now))]
     return min(found, key=lambda one: (one.start_at, -one.gpu_hours)) if found else None
 
 
@@ -134,7 +135,7 @@ def example(department: Department, *, now: datetime) -> Example | None:
     if last is None or last.accepted_quote is None:
         return None
     quote = last.accepted_quote
-    pool = _open_pools().filter(pk=quote.pool_id).first()
+    pool = pools_on_offer(now=now).filter(pk=quote.pool_id).first()
     earliest = earliest_promise(slack_of(pool, now=now), work_s=quote.work_at_most_s) if pool else None
     return Example(last.name, last.rows_total, earliest) if earliest else None
 
@@ -156,8 +157,14 @@ def latest_quote(package: Package) -> Quote | None:
     return quotes.filter(created_at__gte=package.touched_at).select_related("pool").first()
 
 
+def tide_of_offer(package: Package, *, quote: Quote, now: datetime) -> Tide:
+    """The tide beside an offer: what the offer named as earliest is where it begins to be possible."""
+    seen = tide_for(package, quote=quote, now=now)
+    return replace(seen, earliest_deadline_at=quote.earliest_deadline_at or seen.end_at)
+
+
 def tide_for(package: Package, *, quote: Quote, now: datetime) -> Tide:
-    """The tide of the quote's pool with the package in it, long enough to show the deadline."""
+    """The tide of the quote's pool, long enough to show the deadline; with the package in it, if it can be promised."""
     reach = quote.deadline_at - now + timedelta(hours=6)
     hours = max(72, min(14 * 24, int(reach / timedelta(hours=1)) + 1))
     return tide(
@@ -165,7 +172,7 @@ def tide_for(package: Package, *, quote: Quote, now: datetime) -> Tide:
         now=now,
         hours=hours,
         package_ref=package.pk,
-        work_s=quote.work_at_most_s,
+        work_s=quote.work_at_most_s if quote.is_feasible else 0,
         deadline_at=quote.deadline_at,
         zone=package.department.zone,
     )
@@ -206,10 +213,6 @@ def _line(
 def _still_open(package: Package, charged: dict[uuid.UUID, Decimal]) -> Decimal:
     assert package.accepted_quote is not None
     return max(Decimal(0), package.accepted_quote.price_at_most - charged.get(package.pk, Decimal(0)))
-
-
-def _open_pools() -> QuerySet[Pool]:
-    return Pool.objects.filter(is_open=True, model__is_enabled=True).prefetch_related("windows")
 
 
 def _opening_of(pool: Pool, *, now: datetime) -> Opening | None:

@@ -122,11 +122,16 @@ def best_fit(package: Package, output: OutputTokens, *, deadline_at: datetime, n
     """The pool that can promise the package, of several the one that is done first."""
     fits = [_fit(pool, package, output, deadline_at, now) for pool in open_pools(_model_of(package))]
     if not fits:
-        raise UnableToQuote(
-            _("No pool takes packages for this model at present. Choose another model or ask an administrator."),
-            code="no_pool",
-        )
+        raise no_pool()
     return min(fits, key=_preference)
+
+
+def no_pool() -> UnableToQuote:
+    """The refusal where a model has no open pool."""
+    return UnableToQuote(
+        _("No pool takes packages for this model at present. Choose another model or ask an administrator."),
+        code="no_pool",
+    )
 
 
 def accept_quote(*, package: Package, quote: Quote, by: Person | None, now: datetime) -> Package:

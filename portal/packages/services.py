@@ -17,6 +17,7 @@ from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import tasks
 from portal.packages.models import Kind, Package
+from portal.packages.offered import why_not_offered
 from portal.packages.preview import Preview, RenderedPrompt, preview
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
 from portal.packages.store import objects
@@ -48,7 +49,7 @@ def save_task(*, package: Package, by: Person | None, now: datetime, **fields: U
     package is promised, being read or finished. Returns the saved package.
     """
     task = task_of(package, fields)
-    problems = list(task.problems) or _misfits(task)
+    problems = list(task.problems) or _not_offered(task, now) or _misfits(task)
     if problems:
         raise UnableToSaveTask(problems)
     with transaction.atomic():
@@ -87,6 +88,13 @@ def _columns(task: Task) -> dict[str, Any]:
         "labels", "json_schema", "max_output_tokens", "temperature",
     )  # fmt: skip
     return {name: getattr(task, name) for name in names}
+
+
+def _not_offered(task: Task, now: datetime) -> list[Refusal]:
+    """Said before the whole file is read for a model that no offer could be made for."""
+    assert task.model is not None  # no model is a problem of its field
+    refusal = why_not_offered(task.model, now=now)
+    return [refusal] if refusal else []
 
 
 def _misfits(task: Task) -> list[Refusal]:

@@ -54,7 +54,7 @@ def create_draft(
     except BaseException as error:
         objects().delete_prefix(f"{package.prefix}/")
         if isinstance(error, UnableToRead):
-            raise _refusal(error) from error
+            raise _refusal(error, package.filename) from error
         raise
     return package
 
@@ -71,12 +71,13 @@ def _store(package: Package, chunks: Iterable[bytes]) -> Reading:
         return sniff(stream, found, package.filename)
 
 
-def _refusal(error: UnableToRead) -> Refusal:
+def _refusal(error: UnableToRead, filename: str) -> Refusal:
     details = dict(error.details)
     if error.code == "too_large":
         details["limit"] = wording.size(details["limit"])
     status = 413 if error.code == "too_large" else 422
-    return Refusal(reasons.sentence(error.code, details), code=error.code, status=status, field="file", **details)
+    said = _("“%(file)s”: %(why)s") % {"file": filename, "why": reasons.sentence(error.code, details)}
+    return Refusal(said, code=error.code, status=status, field="file", **details)
 
 
 def _clean_filename(filename: str) -> str:

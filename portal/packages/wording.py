@@ -73,6 +73,14 @@ def when(at: datetime | None, now: datetime | None = None) -> str:
     return moment(at)
 
 
+def stretch(low: datetime | None, high: datetime | None) -> str:
+    """``today 04:05 – 04:40``; one instant where the two are less than two minutes apart."""
+    if low is None or high is None or high - low < timedelta(minutes=2):
+        return when(high or low)
+    is_one_day = timezone.localtime(low).date() == timezone.localtime(high).date()
+    return f"{when(low)} – {clock(high) if is_one_day else when(high)}"
+
+
 def span(length: timedelta | None) -> str:
     """``10 h 20 min``; the two largest units, rounded down, never negative."""
     if length is None:

@@ -13,7 +13,7 @@ from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages.alternatives import alternatives
 from portal.packages.estimate import savings
 from portal.packages.models import Kind, Package, TimelineEntry
-from portal.packages.queries import example
+from portal.packages.queries import example, tide_of_offer
 from portal.packages.quoting import accept_quote, quote_package
 from scheduler.domain.lifecycle import PackageState
 from tests.world import World
@@ -136,6 +136,38 @@ def test_an_offer_never_stands_for_a_time_sooner_than_the_earliest_it_names(worl
     again = quote_of(package, by=named, now=later)
     assert again.is_feasible
     assert again.earliest_deadline_at == named
+
+
+def test_express_is_offered_as_soon_as_anything_can_be_promised(world: World) -> None:
+    package = package_of(world, tokens=3_000_000)
+    found = {one.code: one for one in alternatives(package=package, quote=quote_of(package), now=NOW)}
+    assert found["other_tier"].tier == Tier.EXPRESS
+    assert found["other_tier"].deadline_at == found["earliest"].deadline_at == NOW + timedelta(minutes=90)
+
+
+def test_express_is_not_offered_where_it_is_dearer_and_no_sooner(world: World) -> None:
+    package = package_of(world, tokens=3_000_000)
+    for by in (timedelta(minutes=90), 2 * HOUR):
+        quote = quote_of(package, by=NOW + by)
+        assert quote.is_feasible
+        found = [one for one in alternatives(package=package, quote=quote, now=NOW) if one.tier == Tier.EXPRESS]
+        assert all(one.deadline_at < quote.deadline_at for one in found)
+    assert quote_of(package, by=NOW + timedelta(minutes=90)).is_feasible
+
+
+def test_alternatives_of_a_model_that_is_not_offered_any_more_are_none(world: World) -> None:
+    package = package_of(world)
+    quote = quote_of(package)
+    Pool.objects.update(is_open=False)
+    assert all(one.code != "other_tier" for one in alternatives(package=package, quote=quote, now=NOW))
+
+
+def test_a_package_that_cannot_be_promised_is_not_drawn(world: World) -> None:
+    package = package_of(world, tokens=3_000_000)
+    quote = quote_of(package, by=NOW + HOUR)
+    drawn = tide_of_offer(package, quote=quote, now=NOW)
+    assert sum(drawn.yours) == 0
+    assert drawn.earliest_deadline_at == quote.earliest_deadline_at
 
 
 def test_a_time_named_for_another_package_is_not_held_for_this_one(world: World) -> None:

@@ -8,9 +8,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from portal.capacity.models import Quote, Reservation
+from portal.billing.models import Price
+from portal.capacity.models import Engine, LanguageModel, Pool, Quote, Reservation
 from portal.packages.ingest import ingest
 from portal.packages.models import Package
+from portal.packages.services import UnableToSaveTask, save_task
 from scheduler.domain.lifecycle import PackageState
 from tests.pages import TASK, client_of, draft, page, send, upload
 from tests.shards import promised
@@ -40,7 +42,7 @@ def test_a_file_becomes_a_draft_whose_first_rows_are_shown(alice: Client, world:
 def test_a_file_that_cannot_be_read_is_refused_beside_the_field(alice: Client, world: World) -> None:
     answer = upload(alice, b"", "empty.csv")
     assert answer.status_code == 422
-    assert "The file is empty." in answer.text
+    assert "“empty.csv”: The file is empty." in answer.text
     assert not Package.objects.for_department(world.retail).exists()
 
 
@@ -60,11 +62,74 @@ def test_scripts_that_show_the_bytes_get_json(alice: Client, world: World) -> No
 
 
 # --- the task ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("lacking", ["price", "pool"])
+def test_a_model_that_cannot_be_promised_is_not_offered_and_not_read_for(
+    alice: Client, world: World, lacking: str
+) -> None:
+    package = draft(alice, world)
+    other = LanguageModel.objects.create(
+        name="other", title="Other model", engine=Engine.ECHO, tokenizer="words", context_tokens=512,
+        max_output_tokens=128,
+    )  # fmt: skip
+    if lacking == "price":
+        Pool.objects.create(
+            name="other", model=other, replicas=1, prefill_tokens_per_s=1, decode_tokens_per_s=1, item_overhead_s=1
+        )
+    else:
+        Price.objects.create(price_list=world.prices, model=other, input_per_1k=1, cached_per_1k=1, output_per_1k=1)
+    assert "Other model" not in page(alice, "task", package).text
+    answer = send(alice, "task", package, model=str(other.pk), **TASK)
+    assert answer.status_code == 422
+    assert 'id="id_model_error"' in answer.text
+    with pytest.raises(UnableToSaveTask) as refused:
+        save_task(package=package, by=world.alice, now=timezone.now(), model=other, kind="generation",
+                  user_template="{{review}}", max_output_tokens=8)  # fmt: skip
+    assert (refused.value.field, refused.value.code) == ("model", f"no_{lacking}")
+
+
+def test_a_task_whose_model_is_gone_says_so_beside_the_field(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    Package.objects.for_department(world.retail).update(model=world.echo)
+    Pool.objects.update(is_open=False)
+    assert "No model can be asked for at present." in page(alice, "task", package).text
+
+
+def test_a_real_model_comes_before_the_echo(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    real = LanguageModel.objects.create(
+        name="zeta", title="Zeta", engine=Engine.LLAMA_CPP, tokenizer="words", context_tokens=512,
+        max_output_tokens=128,
+    )  # fmt: skip
+    Pool.objects.create(
+        name="zeta", model=real, replicas=1, prefill_tokens_per_s=1, decode_tokens_per_s=1, item_overhead_s=1
+    )
+    Price.objects.create(price_list=world.prices, model=real, input_per_1k=1, cached_per_1k=1, output_per_1k=1)
+    text = page(alice, "task", package).text
+    assert text.index(f'<option value="{real.pk}"') < text.index(f'<option value="{world.echo.pk}"')
+
+
+def test_home_counts_no_capacity_that_cannot_be_asked_for(alice: Client, world: World) -> None:
+    assert "GPU-hours free" in alice.get("/").text
+    world.prices.prices.all().delete()
+    assert "GPU-hours free" not in alice.get("/").text
+
+
+def test_the_icon_is_found_under_its_old_name(alice: Client) -> None:
+    assert alice.get("/favicon.ico").url.endswith(".svg")
+
+
+def test_finance_is_not_told_that_drafts_wait_for_them(alice: Client, world: World) -> None:
+    draft(alice, world)
+    assert "Waiting for you" in alice.get("/").text
+    assert "Waiting for you" not in client_of(world.fiona).get("/").text
+
+
 def test_the_preview_shows_what_the_model_will_read(alice: Client, world: World) -> None:
     package = draft(alice, world)
     answer = send(alice, "preview", package, model=str(world.echo.pk), **TASK)
     assert answer.status_code == 200
     assert "Good or bad? A quiet fan" in answer.text
+    assert "Tokens as Echo counts them." in answer.text
     assert "<html" not in answer.text
 
 
@@ -246,6 +311,21 @@ def test_an_infeasible_wish_shows_what_is_possible_as_buttons(alice: Client, quo
     assert "Cannot be promised by" in refused.text
     assert "Accept the promise" not in refused.text
     assert "Choose" in refused.text
+    for said in ("At most", "Offer valid for", "your package</text>"):  # nothing that looks like an offer
+        assert said not in refused.text
+
+
+@pytest.mark.parametrize("gone", ["price", "pool"])
+def test_a_model_that_cannot_be_asked_for_any_more_is_said_on_the_page(
+    alice: Client, quoted: Package, world: World, gone: str
+) -> None:
+    if gone == "price":
+        world.prices.prices.all().delete()
+    else:
+        Pool.objects.update(is_open=False)
+    answer = page(alice, "promise", quoted)
+    assert "Back to the task" in answer.text
+    assert reverse("packages:task", args=[quoted.pk]) in answer.text
 
 
 def test_confirming_makes_the_promise_stand_and_back_leads_to_the_package(alice: Client, quoted: Package) -> None:

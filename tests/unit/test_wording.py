@@ -62,3 +62,19 @@ def test_gpu_time_is_in_the_unit_that_reads_best(seconds: float, said: str) -> N
 @pytest.mark.parametrize(("per_s", "said"), [(3993.1, "3,993"), (58.34, "58.3"), (1.0, "1"), (0.0, "0"), (0.25, "0.2")])
 def test_a_pace_has_a_decimal_only_where_it_tells_something(per_s: float, said: str) -> None:
     assert wording.pace(per_s) == said
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"),
+    [
+        (0, "today 15:00"),
+        (1, "today 15:01"),
+        (35, "today 15:00 – 15:35"),
+        (13 * 60, "today 15:00 – tomorrow 04:00"),
+    ],
+)
+def test_a_stretch_of_time_names_its_day_once(minutes: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: NOW)
+    with timezone.override(ZoneInfo("Asia/Shanghai")):
+        assert wording.stretch(NOW, NOW + timedelta(minutes=minutes)) == said
+        assert wording.stretch(None, NOW) == "today 15:00"

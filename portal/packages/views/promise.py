@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from portal.capacity.models import Quote, Tier
+from portal.capacity.queries import HELD_FOR
 from portal.capacity.tide import Tide
 from portal.departments.access import department_of, owned
 from portal.departments.models import Person, Role
@@ -22,6 +23,7 @@ from portal.packages.alternatives import alternatives
 from portal.packages.estimate import savings
 from portal.packages.forms import WishForm
 from portal.packages.models import Package
+from portal.packages.outlook import outlook_of_offer
 from portal.packages.quoting import OFFERABLE, TIER_SPAN, accept_quote, quote_package
 from portal.packages.scale import NARROW, WIDE, Frame
 
@@ -36,7 +38,12 @@ def promise(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
         return redirect(queries.step_of(package), package.pk)
     if request.method == "POST":
         return _ask(request, package, now)
-    quote = _chosen(request, package) or _first_offer(package, by=person, now=now)
+    try:
+        quote = _chosen(request, package) or _first_offer(package, by=person, now=now)
+    except UnableToFind:
+        raise
+    except Refusal as refusal:  # no price or no pool any more: said on the page, which leads back to the task
+        return _page(request, package, None, WishForm(), now=now, status=refusal.status, refusal=refusal)
     form = WishForm.of(quote.tier, quote.deadline_at) if quote else WishForm()
     return _page(request, package, quote, form, now=now)
 
@@ -66,6 +73,7 @@ def confirm(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
         "refusal": refusal,
         "is_expired": now >= quote.expires_at,
         "valid_for": quote.expires_at - now,
+        "outlook": outlook_of_offer(quote, now=now),
     }
     return render(request, "packages/confirm.html", context, status=refusal.status if refusal else 200)
 
@@ -112,18 +120,26 @@ def _first_offer(package: Package, *, by: Person, now: datetime) -> Quote | None
 
 
 def _page(
-    request: HttpRequest, package: Package, quote: Quote | None, form: WishForm, *, now: datetime, status: int = 200
+    request: HttpRequest,
+    package: Package,
+    quote: Quote | None,
+    form: WishForm,
+    *,
+    now: datetime,
+    status: int = 200,
+    refusal: Refusal | None = None,
 ) -> HttpResponse:
-    context: dict[str, Any] = {"nav": "packages", "package": package, "quote": quote, "form": form}
+    context: dict[str, Any] = {"nav": "packages", "package": package, "quote": quote, "form": form, "refusal": refusal}
     if quote is not None:
-        seen = queries.tide_for(package, quote=quote, now=now)
-        context |= drawings(seen) | {
+        outlook = outlook_of_offer(quote, now=now)
+        context |= drawings(queries.tide_of_offer(package, quote=quote, now=now)) | {
             "alternatives": alternatives(package=package, quote=quote, now=now),
             "savings": savings(package),
             "is_expired": now >= quote.expires_at,
             "valid_for": quote.expires_at - now,
-            "spare": quote.deadline_at - quote.expected_finish_at if quote.expected_finish_at else None,
-            "earliest_is_now": quote.earliest_deadline_at is not None and quote.earliest_deadline_at <= now,
+            "outlook": outlook,
+            "spare": quote.deadline_at - outlook.high_at if outlook.high_at else None,
+            "held_for": HELD_FOR,
         }
     return render(request, "packages/promise.html", context, status=status)
 
