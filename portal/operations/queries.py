@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from portal.audit.models import AuditRecord
 from portal.capacity.models import Pool
 from portal.capacity.queries import least_margin, share_of, slack_of
+from portal.operations.acts import codes_like
 from portal.packages.models import Package, Shard
 from portal.packages.queries import Line, lines_of
 from scheduler.board import Board, UnableToReachBoard
@@ -117,10 +118,15 @@ def dead_shards() -> QuerySet[Shard]:
 
 
 def audit_records(*, action: str = "", who: str = "", department: str = "") -> QuerySet[AuditRecord]:
-    """The trail, the latest first; ``action`` and ``who`` match parts, ``department`` is a code."""
+    """The trail, the latest first; ``department`` is a code, the others match parts.
+
+    ``action`` is looked for in the acts' names as the reader sees them, in their codes, subjects and package numbers.
+    """
     found = AuditRecord.objects.select_related("person", "department")
     if action:
-        found = found.filter(Q(action__icontains=action) | Q(subject__icontains=action))
+        by_number = Q(subject__istartswith=action[3:]) if action.upper().startswith("PK-") else Q()
+        here = Q(action__icontains=action) | Q(subject__icontains=action) | Q(detail__name__icontains=action)
+        found = found.filter(here | Q(action__in=codes_like(action)) | by_number)
     if who:
         found = found.filter(Q(person__name__icontains=who) | Q(person__email__icontains=who))
     return found.filter(department__code=department) if department else found

@@ -12,8 +12,10 @@ from django.views.decorators.http import require_safe
 from portal.departments.models import Department, Role
 from portal.departments.permissions import open_to
 from portal.operations import queries
+from portal.operations.acts import told
 
 PER_PAGE = 50
+ACTS_PER_PAGE = 25
 
 
 @never_cache
@@ -42,11 +44,12 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
 def audit(request: HttpRequest) -> HttpResponse:
     """Who did what, when."""
     chosen = {name: request.GET.get(name, "").strip() for name in ("action", "who", "department")}
-    page = Paginator(queries.audit_records(**chosen), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(queries.audit_records(**chosen), ACTS_PER_PAGE).get_page(request.GET.get("page"))
     query = "".join(f"&{urlencode({name: value})}" for name, value in chosen.items() if value)
     context = {
         "nav": "audit",
         "page": page,
+        "acts": told(page.object_list),
         "chosen": chosen,
         "query": query,
         "departments": Department.objects.all(),

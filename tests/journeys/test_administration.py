@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from portal.audit.models import AuditRecord
+from portal.audit.services import record
 from portal.billing.models import Price, PriceList
 from portal.billing.queries import price_list_at
 from portal.capacity.models import LanguageModel, Pool, Reservation, Window
@@ -197,6 +198,23 @@ def test_the_audit_trail_is_found_by_act_person_and_department(world: World) -> 
     assert acts(action="reset") == ["person.password_reset"]
     assert acts(who="bob") == ["person.preferences"]
     assert acts(department="legal") == []
+    assert acts(action="one-time pass") == ["person.password_reset"]  # as the page calls it
+
+
+def test_the_audit_trail_is_told_in_words(world: World) -> None:
+    now = timezone.now()
+    package = "0a1b2c3d-0000-4000-8000-000000000000"
+    record(action="person.changed", subject=world.bob.pk, now=now, by=world.ada, role="finance", is_active=False)
+    record(action="package.completed", subject=package, now=now, rows={"succeeded": 3, "failed": 1})
+    record(action="model.created", subject=7, now=now, by=world.ada, name="Small")
+    page = signed_in(world.otto).get(reverse("operations:audit"))
+    assert [(str(act.name), act.subject, act.details) for act in page.context["acts"]] == [
+        ("Model added", "Small", []),
+        ("Package completed", "PK-0A1B2C3D", [("succeeded", "3"), ("failed", "1")]),
+        ("Person changed", "Bob", [("role", "Finance"), ("may sign in", "no")]),
+    ]
+    found = signed_in(world.otto).get(reverse("operations:audit"), {"action": "PK-0A1B2C3D"})
+    assert [act.record.action for act in found.context["acts"]] == ["package.completed"]
 
 
 def test_unknown_things_are_not_found(world: World) -> None:
