@@ -6,11 +6,20 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
-import zstandard
 
 from scheduler.domain.lifecycle import ItemStatus
 from scheduler.objects import ObjectExists, ObjectNotFound, ObjectStore
-from scheduler.records import ItemResult, ShardItem, dump, load, merged, part_key
+from scheduler.records import (
+    ItemResult,
+    ShardItem,
+    UnableToReadRecords,
+    dump,
+    load,
+    part_key,
+    part_order,
+    parts_under,
+    readable,
+)
 from scheduler.wire import Assignment, Counts, Usage
 
 STORE_WAITS_S = (0.2, 0.5, 1.0, 2.0, 4.0)  # before each further try; then the shard goes back
@@ -48,7 +57,7 @@ def _read(call: Callable[[], Returned]) -> Returned:
         return call()
     except ObjectNotFound as error:
         raise UnableToUseObjects("object_missing", f"there is no object {error}") from error
-    except (msgspec.MsgspecError, zstandard.ZstdError, UnicodeError) as error:
+    except UnableToReadRecords as error:
         raise UnableToUseObjects("object_unreadable", str(error)) from error
 
 
@@ -87,18 +96,32 @@ class ShardParts:
 
     async def missing(self) -> list[ShardItem]:
         """The shard's items that no part has a result for, in running order. Call it first."""
-        return await stored(self._missing, self.waits_s)
+        try:
+            return await stored(self._missing, self.waits_s)
+        except UnableToUseObjects as error:
+            if error.code != "objects_unavailable":
+                raise
+        # After all those tries it is not the store that is away, if all but a part can be read.
+        return await stored(lambda: self._missing(patient=False), ())
 
-    def _missing(self) -> list[ShardItem]:
+    def _missing(self, *, patient: bool = True) -> list[ShardItem]:
         items = list(load(self.store, self.assignment.shard_key, ShardItem))
-        keys = [found.key for found in self.store.list(self.assignment.parts_prefix)]
-        finished = merged(self.store, keys)
+        keys = parts_under(self.store, self.assignment.parts_prefix)
+        # A part that cannot be read is as good as none: its rows run again, and it is named to nobody any more.
+        durable = readable(self.store, keys, patient=patient)
+        finished = durable.results
         totals = Totals()
         for item in items:
             if item.row in finished:
                 totals.add(finished[item.row])
-        self.keys, self.totals = keys, totals
+        self.keys, self.totals = list(durable.keys), totals
+        self._seq = self._next_seq(keys)
         return [item for item in items if item.row not in finished]
+
+    def _next_seq(self, keys: Iterable[str]) -> int:
+        """After whatever lies under this epoch already: a part is never written over, not even a damaged one."""
+        taken = (seq for epoch, seq in map(part_order, keys) if epoch == self.assignment.epoch)
+        return max(taken, default=-1) + 1
 
     async def write(self) -> None:
         """Make what is finished durable. Raises :class:`UnableToUseObjects`; the results are then still unwritten."""

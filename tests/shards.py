@@ -137,7 +137,7 @@ class HandWorker:
         return key
 
     def say(self, event: wire.Event) -> None:
-        self.bus.publish(wire.EVENTS_TOPIC, wire.encode(event), key=event.package)
+        self.bus.publish(wire.EVENTS_TOPIC, wire.encode(durable(self.store, event)), key=event.package)
 
     def claim(self, given: Assignment) -> None:
         self.say(claimed(given, worker=self.name))
@@ -200,6 +200,24 @@ def parked(
         charged_items=done,
         parts=parts,
     )
+
+
+def durable(store: ObjectStore, event: wire.Event) -> wire.Event:
+    """The event, with what it says in a part of the store: a worker says nothing that is not durable."""
+    if not isinstance(event, wire.Settled | wire.Parked) or event.parts or not event.counts.total:
+        return event
+    package = Package.objects.across_departments().get(pk=event.package)
+    key = part_key(f"{package.prefix}/parts/{event.shard}/", event.epoch, 0)
+    said = event.counts
+    statuses = ["succeeded"] * said.succeeded + ["quarantined"] * said.quarantined + ["failed"] * said.failed
+    store.put(
+        key,
+        dump(
+            ItemResult(event.shard * ITEMS + n + 1, status, "good", usage=PER_ITEM, charged=n < event.charged_items)
+            for n, status in enumerate(statuses)
+        ),
+    )
+    return msgspec.structs.replace(event, parts=(key,))
 
 
 def faulted(given: Assignment, *, epoch: int | None = None) -> wire.Faulted:

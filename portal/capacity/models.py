@@ -128,6 +128,7 @@ class Quote(TenantModel):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     package_ref = models.UUIDField(db_index=True)
+    ingest_epoch = models.PositiveIntegerField(default=0)  # the reading of the package that the offer is for
     pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="+")
     tier = models.CharField(max_length=12, choices=Tier)
     deadline_at = models.DateTimeField()

@@ -1,7 +1,7 @@
 """The last move of a shard (settled, dead, cancelled) and of a package: what is kept, charged and given back."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,66 +14,11 @@ from portal.billing.services import charge_shard
 from portal.capacity.services import shrink_reservation
 from portal.packages import timeline
 from portal.packages.models import Package, Shard
-from scheduler.domain.lifecycle import PROMISED, SHARD_FINAL, Cause, ItemStatus, PackageState, ShardState
-from scheduler.objects import ObjectStore
-from scheduler.records import ItemResult, merged
-from scheduler.wire import Counts, Parked, Progressed, Settled, Usage
+from portal.packages.tallies import Tally, columns
+from scheduler.domain.lifecycle import PROMISED, SHARD_FINAL, Cause, PackageState, ShardState
+from scheduler.wire import Counts
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What a shard's parts add up to: ``usage`` of everything that ran, ``charged`` of what is billed."""
-
-    counts: Counts
-    usage: Usage
-    charged: Usage
-    charged_items: int
-    parts: tuple[str, ...]
-
-
-def told(event: Parked | Settled) -> Tally:
-    """The tally that a worker reports at the end."""
-    return Tally(event.counts, event.usage, event.charged, event.charged_items, event.parts)
-
-
-def parts_prefix(package: Package, no: int) -> str:
-    """Where the parts of a shard lie (CONTRACTS §4)."""
-    return f"{package.prefix}/parts/{no}/"
-
-
-def salvage(shard: Shard, *, store: ObjectStore) -> Tally:
-    """The tally of what lies in the object store, for a shard whose worker cannot be asked any more."""
-    keys = tuple(found.key for found in store.list(parts_prefix(shard.package, shard.no)))
-    return _sum(merged(store, keys).values(), keys)
-
-
-def _sum(results: Iterable[ItemResult], keys: tuple[str, ...]) -> Tally:
-    by_status = dict.fromkeys(ItemStatus, 0)
-    usage, charged, charged_items = Usage(), Usage(), 0
-    for result in results:
-        by_status[ItemStatus(result.status)] += 1
-        usage += result.usage
-        if result.charged:
-            charged += result.usage
-            charged_items += 1
-    counts = Counts(by_status[ItemStatus.SUCCEEDED], by_status[ItemStatus.QUARANTINED], by_status[ItemStatus.FAILED])
-    return Tally(counts, usage, charged, charged_items, keys)
-
-
-def columns(news: Tally | Progressed) -> dict[str, object]:
-    """Counts, usage and parts as columns of a shard."""
-    return {
-        "succeeded": news.counts.succeeded,
-        "quarantined": news.counts.quarantined,
-        "failed": news.counts.failed,
-        "prompt_tokens": news.usage.prompt_tokens,
-        "cached_tokens": news.usage.cached_tokens,
-        "completion_tokens": news.usage.completion_tokens,
-        "engine_s": news.usage.engine_s,
-        "parts": list(news.parts),
-    }
 
 
 def settle(*, shard: Shard, tally: Tally, now: datetime) -> bool:
@@ -122,7 +67,14 @@ def _close(shard: Shard, to: ShardState, tally: Tally, *, now: datetime, **facts
     with transaction.atomic():
         expected = _shards().filter(pk=shard.pk, state=shard.state, epoch=shard.epoch)
         rows = expected.update(
-            state=to, lease_until=None, not_before=None, settled_at=now, touched_at=now, **facts, **columns(tally)
+            state=to,
+            lease_until=None,
+            not_before=None,
+            troubled_at=None,
+            settled_at=now,
+            touched_at=now,
+            **facts,
+            **columns(tally),
         )
         if rows != 1:
             return False
@@ -130,8 +82,23 @@ def _close(shard: Shard, to: ShardState, tally: Tally, *, now: datetime, **facts
         if to == ShardState.SETTLED or tally.charged_items:
             charge_shard(shard=shard, package=shard.package, usage=tally.charged, items=tally.charged_items, now=now)
         shrink_reservation(package_ref=shard.package_id, by_s=shard.work_s, now=now)
+        if tally.lost:
+            _tell_operators(shard, tally, now)
     log.info("shard closed", action="shard.close", package=str(shard.package_id), shard=shard.no, state=to)
     return True
+
+
+def _tell_operators(shard: Shard, tally: Tally, now: datetime) -> None:
+    """Parts that cannot be read: their results are lost, and an operator should know where."""
+    audit(
+        action="shard.parts_lost",
+        subject=shard.package_id,
+        now=now,
+        department=shard.package.department,
+        shard=shard.no,
+        parts=len(tally.lost),
+        first=tally.lost[0],
+    )
 
 
 def finish_ready(*, now: datetime) -> list[UUID]:

@@ -16,12 +16,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from portal.capacity.models import Tier
-from portal.packages import closing, timeline
+from portal.packages import closing, tallies, timeline
 from portal.packages.models import Package, Shard
+from portal.packages.one_by_one import named, one_by_one
+from portal.packages.tallies import Tally, UnableToBelieve
 from scheduler.domain import leases
 from scheduler.domain.lifecycle import Cause, PackageState, ShardState
 from scheduler.objects import ObjectStore
-from scheduler.records import part_order
+from scheduler.records import is_part, part_order
 from scheduler.wire import (
     Assignment,
     Claimed,
@@ -31,17 +33,11 @@ from scheduler.wire import (
     Progressed,
     RequestSettings,
     Settled,
-    shard_name,
 )
 
 log = structlog.get_logger()
 DISPATCHED = frozenset({PackageState.ADMITTED, PackageState.RUNNING})
 HELD = frozenset({ShardState.ASSIGNED, ShardState.RUNNING})
-
-
-def name_of(shard: Shard) -> str:
-    """The shard's present epoch as the messages name it."""
-    return shard_name(str(shard.package_id), shard.no, shard.epoch)
 
 
 def ready(now: datetime) -> QuerySet[Shard]:
@@ -73,7 +69,7 @@ def _assignment(shard: Shard, now: datetime) -> Assignment:
         attempt=shard.attempts + 1,
         lane="express" if package.tier == Tier.EXPRESS else "standard",
         shard_key=shard.key,
-        parts_prefix=closing.parts_prefix(package, shard.no),
+        parts_prefix=tallies.parts_prefix(package, shard.no),
         model=package.model.name,
         settings=_request_settings(package),
         lease_s=settings.LEASE_S,
@@ -97,7 +93,7 @@ def take_back_unclaimed(*, pool: int, ignored_since: datetime | None, seen: Coll
     lost = [
         shard
         for shard in assigned
-        if name_of(shard) not in seen
+        if named(shard) not in seen
         and leases.is_unclaimed(assigned_at=shard.touched_at, ignored_since=ignored_since, now=now)
     ]
     return sum(_wait(shard, Cause.UNCLAIMED, now) for shard in lost)
@@ -105,26 +101,47 @@ def take_back_unclaimed(*, pool: int, ignored_since: datetime | None, seen: Coll
 
 # --- back: what the workers say ---------------------------------------------------------------------------
 def apply(event: Event, *, store: ObjectStore, now: datetime) -> bool:
-    """Let an event change its shard. False when it changed nothing: an older epoch, or a shard that moved on."""
+    """Let an event change its shard. False when it changed nothing: an older epoch, or a shard that moved on.
+
+    Raises :class:`~portal.packages.tallies.UnableToBelieve`, before anything has changed, for what cannot be.
+    """
     shard = _held(event)
-    if shard is None or not _claimed(shard, event.worker, now):
-        log.info("event ignored", action="event.ignore", **_ids(event))
-        return False
+    if shard is None:
+        return _ignored(event)
+    tally = _tally(event, shard, store)
+    if not _claimed(shard, event.worker, now):
+        return _ignored(event)
     match event:
         case Claimed():
             return True
         case Progressed():
             return _progress(shard, event, now)
         case Parked():
-            return _park(shard, event, now)
-        case Settled() if event.counts.total == shard.items:
-            return closing.settle(shard=shard, tally=closing.told(event), now=now)
+            return _park(shard, Cause(event.cause), tally, now)
         case Settled():
-            log.error("settled counts do not add up", action="shard.miscounted", **_ids(event))
-            return _set_back(shard, Cause.FAULT, store, now)
+            return closing.settle(shard=shard, tally=tally, now=now)
         case Faulted():
             log.warning("shard faulted", action="shard.fault", reason=event.reason, **_ids(event))
             return _set_back(shard, Cause.FAULT, store, now)
+
+
+def _ignored(event: Event) -> bool:
+    log.info("event ignored", action="event.ignore", **_ids(event))
+    return False
+
+
+def _tally(event: Event, shard: Shard, store: ObjectStore) -> Tally:
+    """What the event says, checked against the store where it is kept and charged."""
+    match event:
+        case Settled():
+            return tallies.borne_out(event, shard, store)
+        case Parked():
+            if event.cause not in set(Cause):
+                raise UnableToBelieve(f"parked for a cause that there is not: {event.cause}")
+            return tallies.borne_out(event, shard, store)
+        case Progressed():
+            tallies.check_claims(event, shard)
+    return Tally()
 
 
 def _held(event: Event) -> Shard | None:
@@ -157,19 +174,17 @@ def _start(package: Package, now: datetime) -> None:
 
 def _progress(shard: Shard, event: Progressed, now: datetime) -> bool:
     """Keep the sums and renew the lease; a shard that is asked to park has its lease run out instead."""
-    news = closing.columns(event)
+    news = tallies.columns(event)
     if shard.package.state in DISPATCHED:
         news["lease_until"] = leases.renewed(now, settings.LEASE_S)
     return _move(shard, now, **news)
 
 
-def _park(shard: Shard, event: Parked, now: datetime) -> bool:
-    tally = closing.told(event)
+def _park(shard: Shard, cause: Cause, tally: Tally, now: datetime) -> bool:
     if shard.package.state == PackageState.CANCELLING:
         return closing.cancel(shard=shard, tally=tally, now=now)
-    cause = Cause(event.cause)
     with transaction.atomic():
-        if not _wait(shard, cause, now, **closing.columns(tally)):
+        if not _wait(shard, cause, now, **tallies.columns(tally)):
             return False
         if cause != Cause.OPERATOR_PAUSE:  # the pause itself has its entry
             timeline.record(package=shard.package, code="shard_parked", now=now, shard=shard.no, cause=cause)
@@ -180,19 +195,20 @@ def _park(shard: Shard, event: Parked, now: datetime) -> bool:
 def expire_leases(*, store: ObjectStore, now: datetime) -> int:
     """Take back every shard whose worker has not been heard of for a whole lease. Returns how many."""
     expired = _shards().select_related("package__department").filter(state=ShardState.RUNNING, lease_until__lte=now)
-    return sum(_set_back(shard, Cause.LEASE_LOST, store, now) for shard in expired)
+    return one_by_one(expired, lambda shard: _set_back(shard, Cause.LEASE_LOST, store, now), now)
 
 
 def _set_back(shard: Shard, cause: Cause, store: ObjectStore, now: datetime) -> bool:
     """A worker failed: the shard waits for another try, or its attempts are spent."""
     if shard.package.state == PackageState.CANCELLING:
-        return closing.cancel(shard=shard, tally=closing.salvage(shard, store=store), now=now)
+        return _cancel(shard, store, now)
     if shard.package.state == PackageState.PAUSED and cause == Cause.LEASE_LOST:
         return _wait(shard, Cause.OPERATOR_PAUSE, now)  # its lease was not renewed because of the pause
-    made_progress = any(part_order(key)[0] == shard.epoch for key in shard.parts)
+    prefix = tallies.parts_prefix(shard.package, shard.no)
+    made_progress = any(is_part(key, prefix) and part_order(key)[0] == shard.epoch for key in shard.parts)
     setback = leases.after_failure(attempts=shard.attempts, made_progress=made_progress, now=now)
     if setback.is_dead:
-        tally = closing.salvage(shard, store=store)
+        tally = tallies.salvage(shard, store=store, now=now)
         return closing.bury(shard=shard, tally=tally, attempts=setback.attempts, cause=cause, now=now)
     return _try_again(shard, cause, setback, now)
 
@@ -203,7 +219,7 @@ def _try_again(shard: Shard, cause: Cause, setback: leases.Setback, now: datetim
         if not _wait(shard, cause, now, attempts=setback.attempts, not_before=setback.not_before):
             return False
         timeline.record(package=shard.package, code=code, now=now, shard=shard.no, attempt=setback.attempts)
-    log.warning("shard set back", action="shard.set_back", shard=name_of(shard), cause=cause)
+    log.warning("shard set back", action="shard.set_back", shard=named(shard), cause=cause)
     return True
 
 
@@ -218,13 +234,14 @@ def withdraw(*, store: ObjectStore, now: datetime) -> int:
     for package in Package.objects.across_departments().filter(state=PackageState.CANCELLING):
         moved += closing.cancel_untouched(package=package, now=now)
     idle = _shards().select_related("package__department")
-    for shard in idle.filter(
-        package__state=PackageState.CANCELLING, state__in=[ShardState.WAITING, ShardState.ASSIGNED]
-    ):
-        moved += closing.cancel(shard=shard, tally=closing.salvage(shard, store=store), now=now)
-    for shard in idle.filter(package__state=PackageState.PAUSED, state=ShardState.ASSIGNED):
-        moved += _wait(shard, Cause.OPERATOR_PAUSE, now)
-    return moved
+    stopped = idle.filter(package__state=PackageState.CANCELLING, state__in=[ShardState.WAITING, ShardState.ASSIGNED])
+    moved += one_by_one(stopped, lambda shard: _cancel(shard, store, now), now)
+    paused = idle.filter(package__state=PackageState.PAUSED, state=ShardState.ASSIGNED)
+    return moved + one_by_one(paused, lambda shard: _wait(shard, Cause.OPERATOR_PAUSE, now), now)
+
+
+def _cancel(shard: Shard, store: ObjectStore, now: datetime) -> bool:
+    return closing.cancel(shard=shard, tally=tallies.salvage(shard, store=store, now=now), now=now)
 
 
 # --- the one update ---------------------------------------------------------------------------------------
@@ -236,7 +253,7 @@ def _wait(shard: Shard, cause: Cause, now: datetime, **changes: Any) -> bool:
 def _move(shard: Shard, now: datetime, **changes: Any) -> bool:
     """Change the shard if it still is as it was read; then ``shard`` shows the change."""
     expected = _shards().filter(pk=shard.pk, state=shard.state, epoch=shard.epoch)
-    if expected.update(**changes, touched_at=now) != 1:
+    if expected.update(**changes, troubled_at=None, touched_at=now) != 1:
         return False
     for name, value in changes.items():
         setattr(shard, name, value)

@@ -101,6 +101,7 @@ class Package(TenantModel):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     touched_at = models.DateTimeField()
+    finalise_attempts = models.PositiveSmallIntegerField(default=0)  # failed ones; the results cannot be written
 
     class Meta:
         ordering = ["-created_at"]
@@ -150,6 +151,7 @@ class Shard(TenantModel):
     worker = models.CharField(max_length=80, blank=True)
     lease_until = models.DateTimeField(null=True)
     not_before = models.DateTimeField(null=True)
+    troubled_at = models.DateTimeField(null=True)  # since when the scheduler has failed to move it on
     cause = models.CharField(max_length=20, blank=True)
 
     succeeded = models.PositiveIntegerField(default=0)

@@ -11,8 +11,8 @@ import pytest
 import redis
 from django.utils import timezone
 
+from portal.packages.store import objects
 from scheduler.bus import Bus, open_bus
-from scheduler.objects import open_store
 from tests.programs import database_url, until
 from tests.shards import HandWorker, promised, state_of
 from tests.world import World
@@ -51,7 +51,7 @@ def test_a_killed_scheduler_is_replaced_by_another_and_the_package_gets_through(
     start: Start, world: World, bus: Bus
 ) -> None:
     package = promised(world, shards=6, deadline_at=timezone.now() + timedelta(hours=1))
-    worker = HandWorker(bus, open_store("memory:"), URL)
+    worker = HandWorker(bus, objects(), URL)
     worker.beat()
 
     def settle_some(at_least: int) -> bool:

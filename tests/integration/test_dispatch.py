@@ -1,20 +1,24 @@
 """A shard's moves: each happens once, only for the epoch that holds it, and charges what is durable."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
+import msgspec
 import pytest
 from django.conf import settings
 
+from portal.audit.models import AuditRecord
 from portal.billing.models import LedgerEntry
 from portal.capacity.models import Reservation
-from portal.packages import closing, dispatch
-from portal.packages.models import Package
+from portal.packages import closing, dispatch, tallies
+from portal.packages.models import Package, Shard
 from scheduler import wire
 from scheduler.domain.lifecycle import PackageState
-from scheduler.objects import ObjectStore, open_store
-from scheduler.records import dump, part_key
+from scheduler.objects import ObjectInfo, ObjectStore, open_store
+from scheduler.objects.memory import MemoryStore
+from scheduler.records import ItemResult, dump, part_key
 from scheduler.wire import Assignment, Counts
 from tests import shards
 from tests.shards import ITEMS, NOW, PER_ITEM, promised, results, shard_of, state_of
@@ -36,7 +40,7 @@ def store() -> ObjectStore:
 @pytest.fixture
 def apply(store: ObjectStore) -> Callable[..., bool]:
     """Let an event happen, now unless said otherwise."""
-    return lambda event, now=NOW: dispatch.apply(event, store=store, now=now)
+    return lambda event, now=NOW: dispatch.apply(shards.durable(store, event), store=store, now=now)
 
 
 def assign(package: Package, n: int = 1, now: datetime = NOW) -> list[Assignment]:
@@ -56,8 +60,12 @@ def told(package: Package) -> list[str]:
     return [entry.code for entry in package.timeline.order_by("id")]
 
 
+def first_part(given: Assignment) -> str:
+    return part_key(given.parts_prefix, given.epoch, 0)
+
+
 def put_part(store: ObjectStore, given: Assignment, n: int) -> str:
-    key = part_key(given.parts_prefix, given.epoch, 0)
+    key = first_part(given)
     store.put(key, dump(results(range(1, n + 1))))
     return key
 
@@ -104,9 +112,9 @@ def test_a_shard_goes_from_waiting_to_settled(world: World, apply: Callable[...,
     assert (state_of(package), package.started_at) == ("running", s(1))
     assert apply(shards.progressed(given, done=2), s(5))
     assert (shard_of(package).succeeded, shard_of(package).lease_until) == (2, s(5 + settings.LEASE_S))
-    assert apply(shards.settled(given, parts=("k",)), s(9))
+    assert apply(shards.settled(given), s(9))
     done = shard_of(package)
-    assert (done.state, done.succeeded, done.parts, done.settled_at) == ("settled", ITEMS, ["k"], s(9))
+    assert (done.state, done.succeeded, done.parts, done.settled_at) == ("settled", ITEMS, [first_part(given)], s(9))
     assert (done.prompt_tokens, done.cached_tokens, done.completion_tokens, done.engine_s) == (40, 8, 20, 2.0)
     assert told(package) == ["started"]
 
@@ -176,11 +184,166 @@ def test_nothing_is_heard_of_a_shard_that_waits_or_has_ended(
     assert [shard_of(package, no).state for no in (0, 1)] == ["waiting", "settled"]
 
 
-def test_a_settled_shard_whose_counts_do_not_add_up_is_a_fault(world: World, apply: Callable[..., bool]) -> None:
+# --- what is believed -------------------------------------------------------------------------------------
+def forged(event: wire.Event, **changes: object) -> wire.Event:
+    return msgspec.structs.replace(event, **changes)
+
+
+def lies(given: Assignment) -> dict[str, wire.Event]:
+    """What no shard of four items, 40 input tokens and 64 output tokens an item can come to."""
+    honest = shards.settled(given)
+    elsewhere = given.parts_prefix.replace("/parts/0/", "/parts/1/")
+    return {
+        "fewer items": shards.settled(given, counts=Counts(ITEMS - 1), charged_items=ITEMS - 1),
+        "more items": shards.settled(given, counts=Counts(ITEMS + 1), charged_items=ITEMS),
+        "no parts": forged(honest, parts=(), charged=wire.Usage(2**62, 0, 1)),
+        "no part": forged(honest, parts=("garbage",)),
+        "another shard's part": forged(honest, parts=(part_key(elsewhere, 1, 0),)),
+        "a later epoch's part": forged(honest, parts=(part_key(given.parts_prefix, 2, 0),)),
+        "a part that is not there": forged(honest, parts=(part_key(given.parts_prefix, 1, 7),)),
+        "a part twice": forged(honest, parts=(part_key(given.parts_prefix, 1, 0),) * 2),
+        "more charged": forged(honest, charged=wire.Usage(41, 8, 20, 2.0)),
+        "more charged items": forged(honest, charged_items=ITEMS - 1),
+        "impossible usage": forged(honest, usage=wire.Usage(2**62, 0, 1)),
+        "negative counts": forged(honest, counts=Counts(ITEMS + 1, -1)),
+        "impossible progress": forged(shards.progressed(given, done=1), usage=wire.Usage(2**62, 0, 1)),
+        "progress of nothing": shards.progressed(given, done=1, parts=("garbage",)),
+        "parked with more": forged(shards.parked(given, cause="user_cancel", done=1), charged_items=2),
+        "parked for no cause": shards.parked(given, cause="boredom", done=0),
+    }
+
+
+@pytest.mark.parametrize(
+    "lie", lies(Assignment("", 0, 1, 1, "standard", "", "/parts/0/", "", wire.RequestSettings("", 1), 1, NOW))
+)
+def test_what_the_store_does_not_bear_out_changes_nothing(world: World, store: ObjectStore, lie: str) -> None:
     package = promised(world)
     (given,) = assign(package)
-    apply(shards.settled(given, counts=Counts(ITEMS - 1)))
-    assert (shard_of(package).state, shard_of(package).cause, charged(package)) == ("waiting", "fault", [])
+    put_part(store, given, ITEMS)
+    before = vars(shard_of(package)) | {"_state": None}
+    with pytest.raises(tallies.UnableToBelieve):
+        dispatch.apply(shards.durable(store, lies(given)[lie]), store=store, now=s(1))
+    assert vars(shard_of(package)) | {"_state": None} == before
+    assert charged(package) == []
+
+
+def test_a_part_with_more_tokens_than_the_shard_can_use_is_not_charged(
+    world: World, store: ObjectStore, apply: Callable[..., bool]
+) -> None:
+    package = promised(world, shards=1)
+    (given,) = assign(package)
+    apply(shards.claimed(given))
+    used = wire.Usage(2**62, 0, 5, 0.5)
+    store.put(first_part(given), dump([ItemResult(1, "succeeded", "good", usage=used, charged=True)]))
+    with pytest.raises(ValueError, match="more tokens"):
+        apply(
+            forged(shards.parked(given, cause="shutdown", done=1), parts=(first_part(given),), charged=used, usage=used)
+        )
+    Package.objects.across_departments().filter(pk=package.pk).update(state=PackageState.CANCELLING)
+    dispatch.expire_leases(store=store, now=s(settings.LEASE_S))
+    assert (shard_of(package).state, shard_of(package).succeeded, charged(package)) == ("cancelled", 1, [])
+
+
+# --- what cannot be read ----------------------------------------------------------------------------------
+def damage(store: ObjectStore, key: str) -> None:
+    store.put(key, b"\0" * 20)
+
+
+def set_state(package: Package, state: PackageState) -> None:
+    Package.objects.across_departments().filter(pk=package.pk).update(state=state)
+
+
+@pytest.mark.parametrize("names_the_part", [True, False])
+def test_a_damaged_part_stops_no_cancel_and_the_rest_is_kept(
+    world: World, store: ObjectStore, apply: Callable[..., bool], names_the_part: bool
+) -> None:
+    poisoned, other = promised(world, shards=2), promised(world, shards=1)
+    for package in (poisoned, other):
+        for given in assign(package, 2):
+            apply(shards.parked(given, cause="shutdown", done=2))
+        set_state(package, PackageState.CANCELLING)
+    prefix = f"{poisoned.prefix}/parts/0/"
+    damage(store, part_key(prefix, 1, 0 if names_the_part else 1))
+    store.put(f"{prefix}notes.txt", b"not a part")
+    dispatch.withdraw(store=store, now=s(1))
+    assert [shard_of(poisoned, no).state for no in (0, 1)] == ["cancelled", "cancelled"]
+    assert shard_of(other).state == "cancelled"
+    kept = 0 if names_the_part else 2
+    assert [shard_of(poisoned, no).succeeded for no in (0, 1)] == [kept, 2]
+    assert shard_of(poisoned).parts == ([] if names_the_part else [part_key(prefix, 1, 0)])
+    audited = AuditRecord.objects.filter(action="shard.parts_lost")
+    assert [record.detail["shard"] for record in audited] == [0]
+
+
+def test_garbage_among_a_shards_parts_stops_no_lease_from_running_out(
+    world: World, store: ObjectStore, apply: Callable[..., bool]
+) -> None:
+    packages = [promised(world, shards=1) for _ in range(2)]
+    for package in packages:
+        apply(shards.claimed(assign(package)[0]))
+    packages[0].shards.update(parts=["garbage"])
+    assert dispatch.expire_leases(store=store, now=s(settings.LEASE_S)) == 2
+    assert [shard_of(package).state for package in packages] == ["waiting", "waiting"]
+
+
+class AwayStore(MemoryStore):
+    """Whatever lies under ``away`` cannot be reached."""
+
+    away = "nothing"
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        if self.away in prefix:
+            raise OSError("input/output error")
+        return super().list(prefix)
+
+
+def test_a_shard_whose_store_is_away_waits_for_it_and_holds_up_no_other(world: World) -> None:
+    store = AwayStore()
+    one, other = promised(world, shards=1), promised(world, shards=1)
+    for package in (one, other):
+        (given,) = assign(package)
+        dispatch.apply(shards.durable(store, shards.parked(given, cause="shutdown", done=2)), store=store, now=NOW)
+        set_state(package, PackageState.CANCELLING)
+    store.away = one.prefix
+    dispatch.withdraw(store=store, now=s(3600))
+    assert [shard_of(package).state for package in (one, other)] == ["waiting", "cancelled"]
+    store.away = "nothing"
+    dispatch.withdraw(store=store, now=s(3601))
+    assert (shard_of(one).state, shard_of(one).succeeded) == ("cancelled", 2)
+
+
+def test_a_store_that_stays_away_ends_the_shard_with_what_can_be_read(world: World) -> None:
+    store = AwayStore()
+    package = promised(world, shards=1)
+    (given,) = assign(package)
+    dispatch.apply(shards.claimed(given), store=store, now=NOW)
+    set_state(package, PackageState.CANCELLING)
+    store.away = package.prefix
+    dispatch.expire_leases(store=store, now=s(3600))
+    dispatch.expire_leases(store=store, now=s(3600 + 599))
+    assert shard_of(package).state == "running"
+    dispatch.expire_leases(store=store, now=s(3600 + 600))
+    assert (shard_of(package).state, charged(package)) == ("cancelled", [])
+
+
+def test_a_shard_that_nothing_can_be_done_with_ends_as_a_dead_letter(
+    world: World, store: ObjectStore, apply: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = [promised(world, shards=1, state=PackageState.CANCELLING) for _ in range(2)]
+    Shard.objects.across_departments().update(epoch=1)
+    honest = tallies.salvage
+
+    def broken(shard: Shard, **given: Any) -> tallies.Tally:
+        if shard.package_id == packages[0].pk:
+            raise RuntimeError("a fault of ours")
+        return honest(shard, **given)
+
+    monkeypatch.setattr(tallies, "salvage", broken)
+    for seconds in (1, 600):
+        dispatch.withdraw(store=store, now=s(seconds))
+        assert [shard_of(package).state for package in packages] == ["waiting", "cancelled"]
+    dispatch.withdraw(store=store, now=s(601))
+    assert (shard_of(packages[0]).state, shard_of(packages[0]).failed) == ("dead", ITEMS)
 
 
 # --- back -------------------------------------------------------------------------------------------------
@@ -190,9 +353,15 @@ def test_an_orderly_return_spends_no_attempt_and_keeps_what_is_finished(
 ) -> None:
     package = promised(world, shards=1)
     (given,) = assign(package)
-    assert apply(shards.parked(given, cause=cause, done=3, parts=("k",)))
+    assert apply(shards.parked(given, cause=cause, done=3))
     back = shard_of(package)
-    assert (back.state, back.attempts, back.cause, back.succeeded, back.parts) == ("waiting", 0, cause, 3, ["k"])
+    assert (back.state, back.attempts, back.cause, back.succeeded, back.parts) == (
+        "waiting",
+        0,
+        cause,
+        3,
+        [first_part(given)],
+    )
     assert charged(package) == []
     (again,) = assign(package)
     assert (again.epoch, again.attempt) == (2, 1)
@@ -297,7 +466,7 @@ def test_cancelling_stops_what_waits_and_keeps_and_charges_what_is_finished(
         dispatch.withdraw(store=store, now=s(1))
     assert [shard_of(package, no).state for no in range(5)] == ["running", *["cancelled"] * 4]
     assert shard_of(package, 1).succeeded == 2
-    assert apply(shards.parked(runs, cause="user_cancel", done=3, parts=("k",)), s(2))
+    assert apply(shards.parked(runs, cause="user_cancel", done=3), s(2))
     assert (shard_of(package).state, shard_of(package).succeeded) == ("cancelled", 3)
     assert charged(package) == [(0, 3, 3 * PRICE_OF_ONE), (1, 2, 2 * PRICE_OF_ONE)]
     assert reserved_s(package) == 0
@@ -378,6 +547,6 @@ def test_what_is_salvaged_is_the_sum_of_the_winning_results(world: World, store:
     (given,) = assign(package)
     store.put(part_key(given.parts_prefix, 1, 0), dump(results(range(1, 3))))
     store.put(part_key(given.parts_prefix, 2, 0), dump(results(range(2, 4), status="quarantined")))
-    tally = closing.salvage(shard_of(package), store=store)
+    tally = tallies.salvage(shard_of(package), store=store, now=NOW)
     assert (tally.counts, tally.charged_items) == (Counts(2, 1, 0), 3)
     assert tally.usage == tally.charged == PER_ITEM + PER_ITEM + PER_ITEM

@@ -62,6 +62,24 @@ def test_a_shard_that_was_finished_before_settles_without_the_engine(store: Memo
     assert (first.parts, first.charged) == (second.parts, second.charged)
 
 
+def test_a_damaged_part_is_as_good_as_none_and_what_is_readable_never_runs_again(
+    store: MemoryStore, said: list[Event]
+) -> None:
+    put_shard(store, items(6))
+    prefix = assignment().parts_prefix
+    store.put(part_key(prefix, 1, 0), b"\0" * 20)
+    store.put(part_key(prefix, 1, 1), dump([ItemResult(2, "succeeded", output="before", usage=Usage(7, 0, 3))]))
+    store.put(part_key(prefix, 2, 0), b"\0" * 20)
+    store.put(f"{prefix}notes.txt", b"not a part")
+    engine = echo()
+    asyncio.run(run_of(engine, store, assignment(epoch=2), said).run())
+    end = said[-1]
+    assert isinstance(end, Settled)
+    assert end.counts.succeeded == 6
+    assert end.parts == (part_key(prefix, 1, 1), part_key(prefix, 2, 1))
+    assert sorted(engine.asked) == sorted(f"words of row {n}" for n in (1, 3, 4, 5, 6))
+
+
 def test_no_more_requests_are_in_flight_than_allowed(store: MemoryStore, said: list[Event]) -> None:
     put_shard(store, items(40))
     engine = echo()
@@ -148,9 +166,8 @@ def test_a_shard_without_its_object_is_a_fault_of_ours(store: MemoryStore, said:
     assert said[-1].reason == "object_missing"
 
 
-def test_a_damaged_part_is_a_fault_of_ours(store: MemoryStore, said: list[Event]) -> None:
-    put_shard(store, items(2))
-    store.put(part_key(assignment().parts_prefix, 1, 0), b"not zstandard at all")
+def test_a_damaged_shard_is_a_fault_of_ours(store: MemoryStore, said: list[Event]) -> None:
+    store.put(put_shard(store, items(2)), b"not zstandard at all")
     asyncio.run(run_of(echo(), store, assignment(epoch=2), said).run())
     assert isinstance(said[-1], Faulted)
     assert said[-1].reason == "object_unreadable"
