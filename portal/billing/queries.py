@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext as _
 
 from portal.billing.domain import Rates
@@ -38,6 +38,17 @@ def price_list_at(*, now: datetime, model: LanguageModel) -> PriceList:
             % {"model": model.title}
         )
     return found
+
+
+def models_without_price(*, now: datetime) -> list[LanguageModel]:
+    """Models that are offered though no list that holds now has their price: nobody can ask for them."""
+    in_force = Price.objects.filter(
+        Q(price_list__valid_until=None) | Q(price_list__valid_until__gt=now),
+        model=OuterRef("pk"),
+        price_list__valid_from__lte=now,
+        price_list__currency=settings.CURRENCY,
+    )
+    return list(LanguageModel.objects.filter(~Exists(in_force), is_enabled=True))
 
 
 def rates_of(price_list: PriceList, model: LanguageModel) -> Rates:

@@ -15,29 +15,40 @@ from portal.capacity import catalogue, queries
 from portal.capacity.forms import ModelForm, PoolForm, WindowForm
 from portal.capacity.models import LanguageModel, Pool, Window
 from portal.capacity.week import HEIGHT, HOURS, HOURS_Y, WIDTH, DayRow, week
+from portal.capacity.workers import living_workers, serving
 from portal.departments.models import Role
 from portal.departments.permissions import open_to, signed_in
 from scheduler.domain.slack import Slack
+from scheduler.wire import Heartbeat
 
 
 @dataclass(frozen=True)
 class PoolCard:
-    """A pool as the list shows it; ``owed_h`` and ``spare_h`` (``None``: nothing is promised) are GPU-hours."""
+    """A pool as the list shows it; ``owed_h`` and ``spare_h`` (``None``: nothing is promised) are GPU-hours.
+
+    ``workers`` that serve it now; ``None`` when nobody knows.
+    """
 
     pool: Pool
     rows: list[DayRow]
     share_now: float
     owed_h: float
     spare_h: float | None
+    workers: int | None
+
+    @property
+    def is_stranded(self) -> bool:
+        """Nothing that is promised on it moves, because nobody works."""
+        return self.workers == 0 and (self.pool.is_open or self.owed_h > 0)
 
 
-def _card(pool: Pool, now: datetime) -> PoolCard:
+def _card(pool: Pool, now: datetime, workers: list[Heartbeat] | None) -> PoolCard:
     slack = queries.slack_of(pool, now=now)
     owed = sum(promise.work_s for promise in slack.promises)
     share = queries.share_of(pool, now=now) * 100
     margin = queries.least_margin(slack)
     spare_h = None if margin is None else margin / 3600
-    return PoolCard(pool, _week_of(pool), share, owed / 3600, spare_h)
+    return PoolCard(pool, _week_of(pool), share, owed / 3600, spare_h, serving(pool, workers))
 
 
 def _week_of(pool: Pool) -> list[DayRow]:
@@ -78,7 +89,8 @@ def pools(request: HttpRequest) -> HttpResponse:
     """Every pool with its week and what it owes."""
     now = timezone.now()
     found = Pool.objects.select_related("model").prefetch_related("windows")
-    context = {"nav": "pools", "cards": [_card(pool, now) for pool in found], **_drawing()}
+    workers = living_workers()
+    context = {"nav": "pools", "cards": [_card(pool, now, workers) for pool in found], **_drawing()}
     return render(request, "capacity/pools.html", context)
 
 
@@ -149,7 +161,7 @@ def _pool_page(request: HttpRequest, existing: Pool, *, form: PoolForm, window_f
     refused = form.is_bound or window_form.is_bound
     context = {
         "nav": "pools",
-        "card": _card(existing, timezone.now()),
+        "card": _card(existing, timezone.now(), living_workers()),
         "form": form,
         "window_form": window_form,
         **_drawing(),

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
 from django.db.models import Count, Q, QuerySet, Sum
 
 from portal.audit.models import AuditRecord
 from portal.capacity.models import Pool
 from portal.capacity.queries import least_margin, share_of, slack_of
+from portal.capacity.workers import living_workers
 from portal.operations.acts import codes_like
 from portal.packages.models import Package, Shard
 from portal.packages.queries import Line, lines_of
-from scheduler.board import Board, UnableToReachBoard
 from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.wire import Heartbeat
 
@@ -25,7 +24,6 @@ UNDER_WAY = (
     PackageState.CANCELLING,
 )
 MOST_PACKAGES = 100
-_board = Board(settings.REDIS_URL)
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class Overview:
 
 def overview(*, now: datetime) -> Overview:
     """Everything on the board at this instant."""
-    workers = _workers()
+    workers = living_workers()
     going = Package.objects.across_departments().filter(state__in=UNDER_WAY)
     packages = going.select_related("department", "created_by", "accepted_quote").order_by("deadline_at")
     return Overview(
@@ -80,13 +78,6 @@ def overview(*, now: datetime) -> Overview:
         packages=lines_of(list(packages[:MOST_PACKAGES]), now=now),
         dead=dead_shards().count(),
     )
-
-
-def _workers() -> list[Heartbeat] | None:
-    try:
-        return _board.workers()
-    except UnableToReachBoard:
-        return None
 
 
 def _pool_line(pool: Pool, workers: Sequence[Heartbeat], now: datetime) -> PoolLine:

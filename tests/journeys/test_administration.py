@@ -16,6 +16,7 @@ from portal.audit.services import record
 from portal.billing.models import Price, PriceList
 from portal.billing.queries import price_list_at
 from portal.capacity.models import LanguageModel, Pool, Reservation, Window
+from portal.capacity.workers import serving
 from portal.departments.models import Person
 from scheduler import wire
 from tests.world import World
@@ -177,12 +178,46 @@ def test_the_board_shows_the_workers_that_live(world: World) -> None:
 
 
 def test_the_board_says_so_when_nobody_knows_which_workers_live(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from portal.operations import queries
+    from portal.capacity import workers
     from scheduler.board import Board
 
     away = Board("redis://127.0.0.1:1/0")
-    monkeypatch.setattr(queries, "_board", away)
+    monkeypatch.setattr(workers, "_board", away)
     assert "Redis does not answer" in signed_in(world.otto).get(reverse("operations:board")).content.decode()
+
+
+def test_a_pool_without_a_worker_says_so_and_what_to_do(world: World) -> None:
+    ada = signed_in(world.ada)
+    assert "none is running" in ada.get(reverse("capacity:pools")).content.decode()
+    page = ada.get(reverse("capacity:pool", args=["echo"])).content.decode()
+    assert "No worker is running for this pool" in page
+    assert "SLACKWATER_POOL=echo" in page
+    world.pool.is_open = False
+    world.pool.save()
+    assert "No worker is running" not in ada.get(reverse("capacity:pool", args=["echo"])).content.decode()
+
+
+def test_only_a_worker_with_the_pools_present_model_counts(world: World) -> None:
+    beats = [
+        wire.Heartbeat(worker=name, pool=pool, model=model, shards=(), in_flight=0, tokens_per_s=0.0,
+                       engine_state="ready", at=timezone.now())
+        for name, pool, model in (("a", "echo", "echo"), ("b", "echo", "before"), ("c", "other", "echo"))
+    ]  # fmt: skip
+    assert serving(world.pool, beats) == 1
+    assert serving(world.pool, None) is None
+
+
+def test_a_model_without_a_price_is_told_wherever_an_administrator_looks(world: World) -> None:
+    ada = signed_in(world.ada)
+    pages = [reverse("capacity:models"), reverse("prices:list"), reverse("capacity:pool", args=["echo"])]
+    for address in pages:
+        assert "has no price at present" not in ada.get(address).content.decode()
+    PriceList.objects.update(valid_until=timezone.now())
+    for address in pages:
+        assert "Echo has no price at present" in ada.get(address).content.decode()
+    LanguageModel.objects.update(is_enabled=False)
+    for address in pages:
+        assert "has no price at present" not in ada.get(address).content.decode()
 
 
 def test_the_audit_trail_is_found_by_act_person_and_department(world: World) -> None:

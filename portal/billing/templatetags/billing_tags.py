@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from django import template
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from portal.billing.queries import models_without_price
 from portal.billing.statement import Statement, Sums
-from portal.capacity.models import Tier
+from portal.capacity.models import LanguageModel, Tier
 
 register = template.Library()
 
@@ -19,6 +21,12 @@ _METERS = {
     "output": _("Output tokens"),
 }
 _RATE_PLACES = Decimal("0.0001")
+
+
+@register.simple_tag
+def unpriced_models() -> list[LanguageModel]:
+    """Offered models that have no price now, for the pages of administrators."""
+    return models_without_price(now=timezone.now())
 
 
 @register.filter
