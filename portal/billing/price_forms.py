@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from portal.billing.models import PriceList
 from portal.billing.price_lists import ModelPrice
 from portal.capacity.models import LanguageModel
+from portal.departments.forms import tell_plainly
 
 if TYPE_CHECKING:
     PriceListModelForm = forms.ModelForm[PriceList]
@@ -27,6 +28,10 @@ class PriceListForm(PriceListModelForm):
             "valid_from": gettext_lazy("In UTC. Quotes from then on use it; accepted ones keep theirs."),
             "express_factor": gettext_lazy("Express costs so many times the standard price."),
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        tell_plainly(self)
 
 
 class PriceForm(forms.Form):

@@ -62,21 +62,19 @@ def usage(request: HttpRequest) -> HttpResponse:
     month = _month(request.GET.get("month") or str(Month.of(now, department.zone)), department, now)
     found = usage_of(department, month)
     months = months_of(department, now=now)
-    return render(
-        request,
-        "billing/usage.html",
-        {
-            "nav": "usage" if signed_in(request).department else "bills",
-            "chosen": department,
-            **_scope(request, department),
-            "usage": found,
-            "bars": bars_of(month, found.by_day),
-            "month": month,
-            "earlier": month.previous() if month > months[-1] else None,
-            "later": month.next() if month < months[0] else None,
-            "now": now,
-        },
-    )
+    context = {
+        "nav": "usage" if signed_in(request).department else "bills",
+        "chosen": department,
+        **_scope(request, department),
+        "usage": found,
+        "bars": bars_of(month, found.by_day),
+        "month": month,
+        "earlier": month.previous() if month > months[-1] else None,
+        "later": month.next() if month < months[0] else None,
+        "now": now,
+    }
+    with timezone.override(department.zone):  # an administrator reads the department's calendar, not UTC
+        return render(request, "billing/usage.html", context)
 
 
 @open_to(*_READERS)

@@ -1,16 +1,15 @@
 """Forms of administrators about models, pools and windows."""
 
 from typing import TYPE_CHECKING, Any
-from zoneinfo import available_timezones
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from portal.capacity.model_files import UnableToUseModel, usable_tokenizer
 from portal.capacity.models import Engine, LanguageModel, Pool, Window
+from portal.departments.forms import ZoneInput, check_zone, tell_plainly
 
 if TYPE_CHECKING:
     LanguageModelForm = forms.ModelForm[LanguageModel]
@@ -41,6 +40,7 @@ class ModelForm(LanguageModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        tell_plainly(self)
         self.fields["name"].disabled = not self.instance._state.adding
 
     def clean(self) -> dict[str, Any]:
@@ -82,6 +82,7 @@ class PoolForm(PoolModelForm):
             "name", "model", "replicas", "max_in_flight", "base_share", "time_zone", "prefill_tokens_per_s",
             "decode_tokens_per_s", "item_overhead_s", "is_open",
         ]  # fmt: skip
+        widgets = {"time_zone": ZoneInput}
         help_texts = {
             "name": gettext_lazy("As in the workers' SLACKWATER_POOL. It cannot be changed later."),
             "base_share": gettext_lazy("0 to 1: what offline work may use when no window holds."),
@@ -93,13 +94,11 @@ class PoolForm(PoolModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        tell_plainly(self)
         self.fields["name"].disabled = not self.instance._state.adding
 
     def clean_time_zone(self) -> str:
-        zone: str = self.cleaned_data["time_zone"]
-        if zone not in available_timezones():
-            raise ValidationError(_("Write an IANA time zone, such as Asia/Shanghai."))
-        return zone
+        return check_zone(self.cleaned_data["time_zone"])
 
 
 class WindowForm(WindowModelForm):

@@ -60,7 +60,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "person": person,
         "department": department,
         "navigation": _pages(person.role),
-        "zone_label": zone_label(department, timezone.now()) if department else "",
+        "zone_label": zone_label(department, timezone.now()) if department else "UTC",
     }
 
 

@@ -6,6 +6,9 @@ from zoneinfo import available_timezones
 from django import forms
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db.models.fields import BLANK_CHOICE_DASH
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -25,10 +28,51 @@ def add_refusal(form: forms.BaseForm, refusal: Refusal) -> None:
     form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal.message))
 
 
+def tell_plainly(form: forms.BaseForm) -> None:
+    """Replace Django's own words about fields by ours, and its "---------" by what an empty choice means."""
+    for field in form.fields.values():
+        field.error_messages["unique"] = _("This is already taken. Choose another.")
+        if isinstance(field, forms.SlugField):
+            field.error_messages["invalid"] = _("Use only the letters a to z, digits, hyphens and underscores.")
+        if isinstance(field, forms.ModelChoiceField):
+            field.empty_label = _("Choose one") if field.required else _("none")
+        elif isinstance(field, forms.ChoiceField) and list(field.choices)[:1] == BLANK_CHOICE_DASH:
+            field.choices = [("", _("Choose one")), *list(field.choices)[1:]]
+
+
+def time_zones() -> list[str]:
+    """The IANA zones that are places, and UTC."""
+    areas = {
+        "Africa",
+        "America",
+        "Antarctica",
+        "Arctic",
+        "Asia",
+        "Atlantic",
+        "Australia",
+        "Europe",
+        "Indian",
+        "Pacific",
+    }
+    return sorted(name for name in available_timezones() if name == "UTC" or name.partition("/")[0] in areas)
+
+
+class ZoneInput(forms.TextInput):
+    """A text field that offers every time zone while one types."""
+
+    def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
+        listed = f"{(attrs or {}).get('id', name)}_zones"
+        field = super().render(name, value, {**(attrs or {}), "list": listed, "autocomplete": "off"}, renderer)
+        options = format_html_join("", '<option value="{}"></option>', ((zone,) for zone in time_zones()))
+        return format_html('{}<datalist id="{}">{}</datalist>', field, listed, options)
+
+
 def check_zone(name: str) -> str:
     """``name`` if it is an IANA time zone."""
     if name not in available_timezones():
-        raise ValidationError(_("Write an IANA time zone, such as Asia/Shanghai."))
+        raise ValidationError(
+            _("There is no time zone “%(name)s”. Choose one from the list, such as Asia/Shanghai.") % {"name": name}
+        )
     return name
 
 
@@ -109,6 +153,7 @@ class DepartmentForm(DepartmentModelForm):
     class Meta:
         model = Department
         fields = ["name", "code", "cost_centre", "contact", "time_zone"]
+        widgets = {"time_zone": ZoneInput}
         help_texts = {
             "code": gettext_lazy("Short, in addresses and file names: letters, digits, hyphens."),
             "cost_centre": gettext_lazy("Printed on the bill."),
@@ -118,6 +163,7 @@ class DepartmentForm(DepartmentModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        tell_plainly(self)
         self.fields["is_closed"].initial = self.instance.closed_at is not None
         if self.instance._state.adding:
             del self.fields["is_closed"]
@@ -140,6 +186,8 @@ class PersonForm(PersonModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        tell_plainly(self)
+        self.fields["email"].error_messages["unique"] = _("Somebody has this address already.")
         del self.fields["is_active" if self.instance._state.adding else "language"]
 
     def clean_email(self) -> str:

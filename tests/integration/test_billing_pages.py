@@ -110,6 +110,11 @@ def test_an_administrator_chooses_the_department(world: World, month: Month) -> 
     assert client.get("/bills?department=nobody").status_code == 404
 
 
+def test_an_administrator_reads_the_departments_clock(world: World, month: Month) -> None:
+    page = signed_in(world.ada).get("/usage?department=retail")
+    assert page.context["now"].astimezone(world.retail.zone).strftime("As of %Y-%m-%d %H:%M") in page.content.decode()
+
+
 def test_operators_and_strangers_see_no_figures(world: World, month: Month) -> None:
     for address in ("/usage", "/bills", f"/bills/{month}.csv", f"/bills/{month}.pdf"):
         assert signed_in(world.otto).get(address).status_code == 403

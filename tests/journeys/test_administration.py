@@ -50,7 +50,9 @@ def test_a_model_is_added_and_keeps_its_name(world: World) -> None:
     [
         ({"max_output_tokens": "2048"}, "shorter than the context"),
         ({"location": ""}, "Say where the model"),
-        ({"name": "echo"}, "already exists"),
+        ({"name": "no slug!"}, "Use only the letters"),
+        ({"engine": ""}, "Choose one"),
+        ({"name": "echo"}, "This is already taken"),
         ({"location": "/no/such.gguf", "is_enabled": "on"}, "There is no model file at “/no/such.gguf”"),
         ({"location": "package:no_such_model", "is_enabled": "on"}, "There is no model file"),
         ({"location": __file__, "is_enabled": "on"}, "cannot be used as a model"),

@@ -148,3 +148,10 @@ def test_the_frame_names_the_department_its_zone_and_the_current_page(world: Wor
     page = signed_in(world.alice).get("/").content.decode()
     assert "Retail · CST (UTC+8)" in page
     assert re.search(r'aria-current="page"[^>]*>Packages<', page)
+
+
+@pytest.mark.parametrize("who", ["ada", "otto"])
+def test_who_serves_every_department_is_told_that_times_are_utc(world: World, who: str) -> None:
+    page = signed_in(getattr(world, who)).get(reverse("departments:preferences")).content.decode()
+    assert "UTC ·" in page
+    assert "Times: UTC" in page

@@ -225,12 +225,31 @@ def test_a_department_is_created_changed_and_audited(world: World) -> None:
     given = {"name": "Claims", "code": "claims", "time_zone": "Mars/Olympus"}
     refused = ada.post(reverse("departments:new-department"), given)
     assert refused.status_code == 422
-    assert "Write an IANA time zone" in refused.content.decode()
+    assert "There is no time zone" in refused.content.decode()
     ada.post(reverse("departments:new-department"), given | {"time_zone": "Europe/Berlin"})
     made = Department.objects.get(code="claims")
     assert made.time_zone == "Europe/Berlin"
     record = AuditRecord.objects.get(action="department.created")
     assert (record.person, record.department) == (world.ada, made)
+
+
+def test_what_is_taken_or_left_out_is_told_in_our_own_words(world: World) -> None:
+    ada = signed_in(world.ada)
+    department = {"name": "Retail", "code": "no slug!", "time_zone": "Asia/Shanghai"}
+    page = ada.post(reverse("departments:new-department"), department).content.decode()
+    assert "This is already taken. Choose another." in page
+    assert "Use only the letters a to z" in page
+    page = ada.get(reverse("departments:new-person")).content.decode()
+    assert "---------" not in page
+    someone = {"name": "X", "email": "Alice@example.test", "role": "staff", "language": "en"}
+    page = ada.post(reverse("departments:new-person"), someone | {"department": str(world.retail.pk)}).content.decode()
+    assert "Somebody has this address already." in page
+
+
+def test_time_zones_are_offered(world: World) -> None:
+    page = signed_in(world.ada).get(reverse("departments:new-department")).content.decode()
+    assert 'list="id_time_zone_zones"' in page
+    assert '<option value="Asia/Shanghai"></option>' in page
 
 
 def test_a_new_one_time_password_ends_every_session(world: World) -> None:
