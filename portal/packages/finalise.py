@@ -4,7 +4,7 @@ Safe to run twice: the same rows give the same files, and only one run makes the
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,16 +12,25 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from portal.audit.services import record
 from portal.capacity.services import release_reservation
 from portal.packages import timeline
+from portal.packages.losses import facts_of, lost_shards, tell
+from portal.packages.manifest import BadRow, Row
 from portal.packages.models import Package, Shard
 from portal.packages.report import report
-from portal.packages.results import Outcome, UnableToAddUp, quarantine_key, rows_with_outcomes
+from portal.packages.results import (
+    Losses,
+    Outcome,
+    UnableToAddUp,
+    quarantine_key,
+    rows_in_spite_of,
+    rows_with_outcomes,
+)
 from portal.packages.sheets import Layout, Lines, csv_lines, json_lines
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import SHARD_FINAL, ItemStatus, PackageState, ShardState
@@ -29,6 +38,9 @@ from scheduler.objects import ObjectWriter
 from scheduler.records import SetAsideRow, writing
 
 ENDS = {PackageState.FINALISING: PackageState.COMPLETED, PackageState.CANCELLING: PackageState.CANCELLED}
+TRIES_BEFORE_LOSS = 3
+"""Failed tries, a minute apart, before an object that is not there counts as lost: a disk may come back."""
+MOST_COUNTED = 1_000
 TOLD_EVERY = timedelta(seconds=10)
 log = structlog.get_logger()
 Clock = Callable[[], datetime]
@@ -54,18 +66,40 @@ def finalise(*, package_id: UUID, clock: Clock = timezone.now) -> None:
     """Write the files of a package whose shards have all ended and make it ``completed`` or ``cancelled``.
 
     Does nothing for a package in another state or with open shards. Raises :class:`UnableToAddUp` when results and
-    settled counts differ: the package then stays where it is, and the sweep comes back to it.
+    settled counts differ, and whatever the object store raises: the package then stays where it is, and the sweep
+    comes back to it. From the fourth time on, objects that are lost are taken for lost: their rows have failed, and
+    the package says so.
     """
     package = _ready(package_id)
     if package is None:
         log.info("not to be finalised", action="finalise.skip", package=str(package_id))
         return
-    tally = _write_tables(package, clock)
-    _check(package, tally)
-    package.finished_at = clock()
+    try:
+        _end(package, clock)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        failing = Package.objects.across_departments().filter(pk=package.pk, finalise_attempts__lt=MOST_COUNTED)
+        failing.update(finalise_attempts=F("finalise_attempts") + 1)
+        raise
+
+
+def _end(package: Package, clock: Clock) -> None:
+    losses = Losses() if package.finalise_attempts >= TRIES_BEFORE_LOSS else None
+    tally = _write_tables(package, clock, losses)
+    if losses and losses.has_lost_columns:
+        tally = _write_tables(package, clock, losses)  # again, now that it is known that rows need their numbers
+    losses = losses or Losses()
+    _check(package, tally, losses)
+    lost = lost_shards(package, losses, tally.by_shard)
+    package.finished_at = now = clock()
     end = ENDS[PackageState(package.state)]
-    objects().put(f"{package.prefix}/out/report.json", report(package, tally.by_status, tally.by_reason, state=end))
-    _close(package, end, tally)
+    with transaction.atomic():
+        if not _close(package, end, tally, now):
+            return
+        tell(package, losses, lost, tally.by_shard, now=now)
+        content = report(package, tally.by_status, tally.by_reason, state=end, lost=facts_of(losses, lost))
+        objects().put(f"{package.prefix}/out/report.json", content)
 
 
 def _ready(package_id: UUID) -> Package | None:
@@ -83,8 +117,10 @@ def _ready(package_id: UUID) -> Package | None:
 class _Files:
     """The tables and the quarantine, written together in one pass over the rows."""
 
-    def __init__(self, package: Package, stack: ExitStack) -> None:
-        self._layout = Layout.of(package)
+    def __init__(self, package: Package, stack: ExitStack, *, has_lost_columns: bool) -> None:
+        self._layout, self._number = Layout.of(package), ""
+        if has_lost_columns:
+            self._layout, self._number = self._layout.numbered()
         self._package, self._stack = package, stack
         self._results = self._open("results.csv", csv_lines(self._layout.results_heading()))
         self._objects = self._open("results.jsonl", json_lines())
@@ -96,6 +132,8 @@ class _Files:
         return writer, lines
 
     def add(self, values: dict[str, str], outcome: Outcome) -> None:
+        if self._number:
+            values = {**values, self._number: str(outcome.row)}
         self._put(self._results, self._layout.cells(values, outcome))
         self._put(self._objects, self._layout.result(values, outcome))
         if outcome.status == ItemStatus.QUARANTINED:
@@ -107,11 +145,11 @@ class _Files:
         writer.write(lines.line(content))
 
 
-def _write_tables(package: Package, clock: Clock) -> Tally:
+def _write_tables(package: Package, clock: Clock, losses: Losses | None) -> Tally:
     tally, told_at = Tally(), clock()
     with ExitStack() as stack:
-        files = _Files(package, stack)
-        for row, outcome in rows_with_outcomes(package, store=objects(), is_final=True):
+        files = _Files(package, stack, has_lost_columns=losses is not None and losses.has_lost_columns)
+        for row, outcome in _rows(package, losses):
             files.add(row.values, outcome)
             tally.add(outcome)
             if row.number % 1000 == 0 and clock() - told_at >= TOLD_EVERY:
@@ -122,11 +160,17 @@ def _write_tables(package: Package, clock: Clock) -> Tally:
     return tally
 
 
-def _check(package: Package, tally: Tally) -> None:
-    """Every row has ended, and each shard's results are those that were settled and charged."""
+def _rows(package: Package, losses: Losses | None) -> Iterator[tuple[Row | BadRow, Outcome]]:
+    if losses is None:
+        return rows_with_outcomes(package, store=objects(), is_final=True)
+    return rows_in_spite_of(losses, package, store=objects())
+
+
+def _check(package: Package, tally: Tally, losses: Losses) -> None:
+    """Every row has ended, and the results of each shard, unless some are lost, are those that were settled."""
     if tally.by_status.total() != package.rows_total:
         raise UnableToAddUp(f"{tally.by_status.total()} results for {package.rows_total} rows")
-    for shard in package.shards.all():
+    for shard in package.shards.exclude(no__in=losses.shards):
         for status, settled in _settled(shard).items():
             if tally.by_shard[shard.no, status] != settled:
                 found = tally.by_shard[shard.no, status]
@@ -143,16 +187,15 @@ def _settled(shard: Shard) -> dict[str, int]:
     }
 
 
-def _close(package: Package, end: PackageState, tally: Tally) -> None:
-    now = package.finished_at
-    assert now is not None
+def _close(package: Package, end: PackageState, tally: Tally, now: datetime) -> bool:
     with transaction.atomic():
         expected = Package.objects.across_departments().filter(pk=package.pk, state=package.state)
         if expected.update(state=end, finished_at=now, touched_at=now, rows_read=F("rows_total")) != 1:
             log.info("somebody else has ended it", action="finalise.lost", package=str(package.pk))
-            return
+            return False
         release_reservation(package_ref=package.pk, now=now)
         counts = {str(status): tally.by_status[status] for status in ItemStatus}
         timeline.record(package=package, code=end, now=now, **counts)
         record(action=f"package.{end}", subject=package.number, department=package.department, now=now, rows=counts)
     log.info("package ended", action="finalise", package=str(package.pk), state=end, **counts)
+    return True

@@ -3,12 +3,11 @@
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db.models import Sum
 
-from portal.billing.domain import round_money
+from portal.billing.domain import exact_sum, round_money
 from portal.billing.models import LedgerEntry
 from portal.packages.models import Package
 from scheduler.domain.lifecycle import ItemStatus, PackageState
@@ -20,8 +19,12 @@ def report(
     by_reason: Mapping[tuple[str, str], int],
     *,
     state: PackageState,
+    lost: Mapping[str, int | bool],
 ) -> bytes:
-    """The report as JSON. Times are UTC in ISO 8601, money is text, ``late_by_s`` is 0 for a package in time."""
+    """The report as JSON. Times are UTC in ISO 8601, money is text, ``late_by_s`` is 0 for a package in time.
+
+    ``lost`` says what objects of the package were lost by a fault of ours; in the ordinary case nothing.
+    """
     content = {
         "package": package.number,
         "id": str(package.pk),
@@ -34,6 +37,7 @@ def report(
         "rows": {"total": package.rows_total} | {str(status): by_status[status] for status in ItemStatus},
         "quarantined_by_reason": _of(by_reason, ItemStatus.QUARANTINED),
         "failed_by_reason": _of(by_reason, ItemStatus.FAILED),
+        "lost": dict(lost),
         "tokens": _tokens(package),
         "timing": _timing(package),
         "price": _price(package),
@@ -76,7 +80,7 @@ def _price(package: Package) -> dict[str, Any]:
         .filter(package_ref=package.pk)
         .values_list("amount", flat=True)
     )
-    exact = sum(amounts, Decimal(0))
+    exact = exact_sum(amounts)
     return {
         "amount": str(round_money(exact)),
         "exact": str(exact),

@@ -3,17 +3,22 @@
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal, TypeAlias
+
+import structlog
 
 from portal.packages.manifest import BadRow, Row, UnableToRead
 from portal.packages.models import Package, Shard
 from portal.packages.sheets import Layout, csv_lines, json_lines
 from portal.packages.source import manifest_rows
 from portal.packages.store import objects
+from portal.packages.tallies import parts_prefix
 from scheduler.domain.lifecycle import ItemStatus, ShardState
 from scheduler.objects import ObjectNotFound, ObjectStore
-from scheduler.records import SetAsideRow, ShardItem, load, merged
+from scheduler.records import ItemResult, SetAsideRow, ShardItem, UnableToReadRecords, is_part, load, merged, readable
 
+log = structlog.get_logger()
 Format: TypeAlias = Literal["jsonl", "csv"]
 PIECE = 1 << 16
 """Bytes that a download is handed over in: each piece costs a change of threads."""
@@ -45,45 +50,82 @@ def quarantine_key(package: Package) -> str:
     return f"{package.prefix}/out/quarantine.jsonl.zst"
 
 
-def outcomes(package: Package, *, store: ObjectStore, is_final: bool) -> Iterator[Outcome]:
+@dataclass
+class Losses:
+    """What of a package's objects is lost for good, found while its rows were put together all the same."""
+
+    shards: set[int] = field(default_factory=set)
+    """Numbers of the shards of which a part, or the object with their rows, is lost."""
+    has_lost_columns: bool = False
+    has_lost_reasons: bool = False
+
+
+def outcomes(
+    package: Package, *, store: ObjectStore, is_final: bool, losses: Losses | None = None
+) -> Iterator[Outcome]:
     """Every row that has ended, in manifest order.
 
     With ``is_final``, all shards must have ended: rows that never ran are told too, and a row of a settled shard
-    without its result raises :class:`UnableToAddUp`.
+    without its result raises :class:`UnableToAddUp`. What is lost raises too, unless ``losses`` takes note of it:
+    then such a row has failed, or is left out if nothing but the manifest knows of it any more.
     """
     return heapq.merge(
-        _set_aside(package, store),
-        _of_shards(package, store, is_final=is_final),
+        _set_aside(package, store, losses),
+        _of_shards(package, store, is_final=is_final, losses=losses),
         key=lambda outcome: outcome.row,
     )
 
 
-def _set_aside(package: Package, store: ObjectStore) -> Iterator[Outcome]:
-    if package.rows_set_aside:
+def _set_aside(package: Package, store: ObjectStore, losses: Losses | None) -> Iterator[Outcome]:
+    if not package.rows_set_aside:
+        return
+    try:
         for found in load(store, set_aside_key(package), SetAsideRow):
             yield Outcome(found.row, ItemStatus.QUARANTINED, code=found.code, detail=found.detail)
+    except (ObjectNotFound, UnableToReadRecords):
+        if losses is None:
+            raise
+        losses.has_lost_reasons = True
 
 
-def _of_shards(package: Package, store: ObjectStore, *, is_final: bool) -> Iterator[Outcome]:
+def _of_shards(package: Package, store: ObjectStore, *, is_final: bool, losses: Losses | None) -> Iterator[Outcome]:
     """Shards are cut in manifest order, so their rows one after the other are in manifest order as well."""
-    for shard in list(package.shards.order_by("no")):  # at once: a download may be read on from another thread
+    for shard in list(
+        package.shards.select_related("package").order_by("no")
+    ):  # at once: a download may be read on from another thread
+        results = merged(store, shard.parts) if is_final and losses is None else _left(shard, store, losses)
         ended = {
             row: Outcome(row, result.status, result.output, result.reason, result.detail, shard.no)
-            for row, result in merged(store, shard.parts).items()
+            for row, result in results.items()
         }
         if is_final and len(ended) < shard.items:
-            ended |= {row: _never_ran(shard, row) for row in _rows_of(shard, store) if row not in ended}
+            ended |= {row: _never_ran(shard, row, losses) for row in _rows_of(shard, store, losses) if row not in ended}
         yield from (ended[row] for row in sorted(ended))
 
 
-def _rows_of(shard: Shard, store: ObjectStore) -> Iterator[int]:
-    return (item.row for item in load(store, shard.key, ShardItem))
+def _left(shard: Shard, store: ObjectStore, losses: Losses | None) -> dict[int, ItemResult]:
+    """The results in the parts that can be read."""
+    keys = [key for key in shard.parts if is_part(key, parts_prefix(shard.package, shard.no))]
+    durable = readable(store, keys)
+    if losses is not None and len(durable.keys) < len(shard.parts):
+        losses.shards.add(shard.no)
+    return durable.results
 
 
-def _never_ran(shard: Shard, row: int) -> Outcome:
-    if shard.state == ShardState.CANCELLED:
+def _rows_of(shard: Shard, store: ObjectStore, losses: Losses | None) -> list[int]:
+    try:
+        return [item.row for item in load(store, shard.key, ShardItem)]
+    except (ObjectNotFound, UnableToReadRecords):
+        if losses is None:
+            raise
+        losses.shards.add(shard.no)
+        return []
+
+
+def _never_ran(shard: Shard, row: int, losses: Losses | None) -> Outcome:
+    if shard.state == ShardState.CANCELLED and not (losses and shard.no in losses.shards):
         return Outcome(row, ItemStatus.CANCELLED, code="cancelled", shard=shard.no)
-    if shard.state == ShardState.DEAD:
+    if shard.state == ShardState.DEAD or (losses and shard.no in losses.shards):
         return Outcome(row, ItemStatus.FAILED, code="platform_fault", shard=shard.no)
     raise UnableToAddUp(f"row {row} of {shard.state} shard {shard.no} has no result")
 
@@ -101,6 +143,41 @@ def rows_with_outcomes(
             yield row, outcome
         if is_final and (left := next(manifest, None)):
             raise UnableToAddUp(f"row {left.number} has no result")
+
+
+def rows_in_spite_of(losses: Losses, package: Package, *, store: ObjectStore) -> Iterator[tuple[Row | BadRow, Outcome]]:
+    """As :func:`rows_with_outcomes` in the end, for a package whose objects are in part lost; ``losses`` says which.
+
+    A row whose columns are lost has none, a row whose result is lost has failed. Raises :class:`UnableToAddUp` for
+    what no loss explains.
+    """
+    ended = outcomes(package, store=store, is_final=True, losses=losses)
+    outcome = next(ended, None)
+    for row in _rows_that_were_read(package, losses):
+        if outcome is not None and outcome.row < row.number:
+            raise UnableToAddUp(f"row {outcome.row} has two results")
+        if outcome is not None and outcome.row == row.number:
+            yield row, outcome
+            outcome = next(ended, None)
+        elif losses.shards or losses.has_lost_reasons:
+            yield row, Outcome(row.number, ItemStatus.FAILED, code="platform_fault")
+        else:
+            raise UnableToAddUp(f"row {row.number} has no result")
+
+
+def _rows_that_were_read(package: Package, losses: Losses) -> Iterator[Row | BadRow]:
+    """As many rows as ingest has read, the last of them by number only if the manifest is lost."""
+    number = 0
+    try:
+        with manifest_rows(package) as manifest:
+            for row in islice(manifest, package.rows_total):
+                yield row
+                number = row.number
+    except UnableToRead:
+        log.warning("manifest cannot be read", action="manifest.lost", package=str(package.pk), row=number + 1)
+    losses.has_lost_columns = number < package.rows_total
+    for lost in range(number + 1, package.rows_total + 1):
+        yield Row(lost, {})
 
 
 def partial(package: Package, form: Format) -> Iterator[bytes]:
@@ -122,5 +199,9 @@ def _partial_lines(package: Package, form: Format) -> Iterator[bytes]:
     try:
         for row, ended in rows_with_outcomes(package, store=objects(), is_final=False):
             yield lines.line(layout.result(row.values, ended) if is_json else layout.cells(row.values, ended))
-    except (ObjectNotFound, UnableToRead):  # discarded or read anew meanwhile: what was sent is all there is
+    except (
+        ObjectNotFound,
+        UnableToRead,
+        UnableToReadRecords,
+    ):  # discarded or read anew meanwhile: what was sent is all there is
         return

@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
@@ -55,6 +55,11 @@ class Layout:
         schema = package.json_schema or {} if package.kind == Kind.EXTRACTION else {}
         properties = {name: _free(name, taken) for name in schema.get("properties", {})}
         return cls(columns, status, output, reason, properties)
+
+    def numbered(self) -> tuple["Layout", str]:
+        """This layout with a further column, and its name: for the number of rows whose own columns are lost."""
+        name = _free("slackwater_row", {*self.columns, self.status, self.output, self.reason})
+        return replace(self, columns=(*self.columns, name)), name
 
     def result(self, values: Mapping[str, str], ended: Ended) -> dict[str, Any]:
         """A line of results.jsonl: every key the row had, and how it ended."""

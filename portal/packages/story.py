@@ -88,6 +88,20 @@ def _finished(facts: Facts) -> str:
     return _("Finished: %(rows)s rows succeeded, the results are ready") % {"rows": rows}
 
 
+def _results_lost(facts: Facts) -> str:
+    rows = int(facts.get("rows", 0))
+    said = ngettext(
+        "The result of %(rows)s row was lost by a fault on our side; the row counts as failed",
+        "The results of %(rows)s rows were lost by a fault on our side; the rows count as failed",
+        rows,
+    )
+    return said % {"rows": wording.count(rows)}
+
+
+def _columns_lost(_facts: Facts) -> str:
+    return _("What was uploaded cannot be read any more by a fault on our side; rows without it have only their number")
+
+
 def _by(text: Callable[[], str]) -> Callable[[Facts], str]:
     """A sentence that ends with who asked for it, where somebody did."""
     return lambda facts: _("%(what)s (%(name)s)") % {"what": text(), "name": facts["by"]} if facts.get("by") else text()
@@ -104,6 +118,8 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "cancelling": _by(lambda: _("Cancel asked for; finished rows are kept")),
     "finalising": _by(lambda: _("Every shard has ended, writing the results")),
     "completed": _finished,
+    "results_lost": _results_lost,
+    "columns_lost": _columns_lost,
     "cancelled": _by(lambda: _("Cancelled; what had finished is kept")),
 }
 

@@ -12,6 +12,7 @@ import pytest
 from django.utils import translation
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
+from portal.billing.models import LedgerEntry
 from portal.billing.services import charge_shard
 from portal.capacity.models import Reservation
 from portal.packages import quarantine, reasons, services, tasks
@@ -243,6 +244,94 @@ def test_results_that_differ_from_what_was_settled_are_not_delivered(
     package.refresh_from_db()
     assert package.state == PackageState.FINALISING
     assert not objects().exists(f"{package.prefix}/out/report.json")
+
+
+def try_in_vain(package: Package, times: int = 3) -> None:
+    for _ in range(times):
+        with pytest.raises((LookupError, RuntimeError, ValueError)):
+            finalise(package_id=package.pk, clock=lambda: LATER)
+        package.refresh_from_db()
+        assert package.state in {PackageState.FINALISING, PackageState.CANCELLING}
+
+
+def told(package: Package) -> dict[str, dict[str, Any]]:
+    return {entry.code: entry.params for entry in package.timeline.all()}
+
+
+@pytest.mark.parametrize("how", ["deleted", "damaged"])
+def test_rows_whose_results_are_lost_have_failed_and_everybody_is_told(world: World, settings: Any, how: str) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    before = list(LedgerEntry.objects.across_departments().values())
+    first = package.shards.order_by("no")[0]
+    if how == "deleted":
+        objects().delete(first.parts[0])
+    else:
+        objects().put(first.parts[0], b"\0" * 20)
+    lost = first.items // 2
+    try_in_vain(package)
+    finished(package)
+    assert package.state == PackageState.COMPLETED
+    report = json.loads(out(package, "report.json"))
+    assert report["rows"] == {"total": 200, "succeeded": 196 - lost, "quarantined": 4, "failed": lost, "cancelled": 0}
+    assert report["failed_by_reason"] == {"platform_fault": lost}
+    assert report["lost"] == {"results": lost, "original_columns": False, "reasons": False}
+    results = lines(out(package, "results.jsonl"))
+    assert [result["编号"] for result in results] == [str(row) for row in range(1, 201)]
+    assert sum(result["slackwater_reason"] == "platform_fault" for result in results) == lost
+    assert told(package)["results_lost"] == {"rows": lost}
+    first.refresh_from_db()
+    assert (first.state, first.succeeded, first.failed) == (ShardState.DEAD, first.items - lost, lost)
+    assert list(LedgerEntry.objects.across_departments().values()) == before  # never charged again
+
+
+def test_without_its_manifest_a_package_ends_with_the_numbers_of_its_rows(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    objects().delete(package.manifest_key)
+    try_in_vain(package)
+    finished(package)
+    results = lines(out(package, "results.jsonl"))
+    assert [result["slackwater_row"] for result in results] == [str(row) for row in range(1, 201)]
+    assert {result["编号"] for result in results} == {""}
+    assert [row["slackwater_row"] for row in table(out(package, "results.csv"))][-1] == "200"
+    report = json.loads(out(package, "report.json"))
+    assert report["rows"]["succeeded"] == 196
+    assert report["lost"] == {"results": 0, "original_columns": True, "reasons": False}
+    assert "columns_lost" in told(package)
+
+
+def test_rows_that_only_a_lost_object_knew_have_failed(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    Package.objects.for_department(world.retail).update(state=PackageState.CANCELLING)
+    first, *others = package.shards.order_by("no")
+    end(first, good(rows_of(first)[:5]), ShardState.CANCELLED)
+    for shard in others:
+        end(shard, good(rows_of(shard)))
+    objects().delete(first.key)
+    objects().delete(f"{package.prefix}/out/set_aside.jsonl.zst")
+    try_in_vain(package)
+    finished(package)
+    assert package.state == PackageState.CANCELLED
+    report = json.loads(out(package, "report.json"))
+    assert report["rows"]["failed"] == first.items - 5 + 4
+    assert report["rows"]["succeeded"] == 196 - first.items + 5
+    assert report["lost"] == {"results": 0, "original_columns": False, "reasons": True}
+
+
+def test_results_that_no_loss_explains_are_never_delivered(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    package.shards.filter(no=0).update(parts=[])
+    try_in_vain(package, 5)
+    assert package.finalise_attempts == 5
+
+
+def test_a_damaged_part_hides_nothing_else_from_a_download(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    objects().put(package.shards.order_by("no")[0].parts[0], b"\0" * 20)
+    assert len(lines(b"".join(partial(package, "jsonl")))) == 200 - package.shards.order_by("no")[0].items // 2
 
 
 def test_a_package_with_an_open_shard_waits(world: World, settings: Any) -> None:

@@ -1,0 +1,72 @@
+"""What is told of a package some of whose objects are lost: to its people, to operators, in its report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from portal.audit.services import record
+from portal.packages import timeline
+from portal.packages.models import Package, Shard
+from portal.packages.results import Losses
+from scheduler.domain.lifecycle import Cause, ItemStatus, ShardState
+
+ByShard = Mapping[tuple[int, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class LostShard:
+    """A shard of which ``results`` that had been settled are lost."""
+
+    no: int
+    results: int
+
+
+def lost_shards(package: Package, losses: Losses, by_shard: ByShard) -> list[LostShard]:
+    """The shards of which settled results are lost, given what was found of each."""
+    damaged = package.shards.filter(no__in=losses.shards)
+    lost = [
+        LostShard(shard.no, shard.succeeded + shard.quarantined - sum(_found(shard.no, by_shard))) for shard in damaged
+    ]
+    return [shard for shard in lost if shard.results > 0]
+
+
+def facts_of(losses: Losses, shards: list[LostShard]) -> dict[str, Any]:
+    """How many results are lost, and whether columns or reasons of rows are: the ``lost`` of report.json."""
+    return {
+        "results": sum(shard.results for shard in shards),
+        "original_columns": losses.has_lost_columns,
+        "reasons": losses.has_lost_reasons,
+    }
+
+
+def tell(package: Package, losses: Losses, shards: list[LostShard], by_shard: ByShard, *, now: datetime) -> None:
+    """Shards with lost results become dead letters; the timeline and the audit trail say what is lost.
+
+    What was charged stays as it is. Call it in the transaction that ends the package.
+    """
+    for shard in shards:
+        _bury(package.shards.get(no=shard.no), shard, by_shard, now)
+    facts = facts_of(losses, shards)
+    if facts["results"]:
+        timeline.record(package=package, code="results_lost", now=now, rows=int(facts["results"]))
+    if losses.has_lost_columns or losses.has_lost_reasons:
+        timeline.record(package=package, code="columns_lost", now=now)
+    if any(facts.values()):
+        record(action="package.lost", subject=package.number, department=package.department, now=now, **facts)
+
+
+def _bury(shard: Shard, lost: LostShard, by_shard: ByShard, now: datetime) -> None:
+    succeeded, quarantined = _found(shard.no, by_shard)
+    Shard.objects.across_departments().filter(pk=shard.pk).update(
+        state=ShardState.DEAD,
+        cause=Cause.FAULT,
+        succeeded=succeeded,
+        quarantined=quarantined,
+        failed=shard.failed + lost.results,
+        touched_at=now,
+    )
+
+
+def _found(no: int, by_shard: ByShard) -> tuple[int, int]:
+    return by_shard.get((no, ItemStatus.SUCCEEDED), 0), by_shard.get((no, ItemStatus.QUARANTINED), 0)
