@@ -1,6 +1,7 @@
 """Forms about departments, people and oneself."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import available_timezones
 
 from django import forms
@@ -36,25 +37,21 @@ def tell_plainly(form: forms.BaseForm) -> None:
             field.error_messages["invalid"] = _("Use only the letters a to z, digits, hyphens and underscores.")
         if isinstance(field, forms.ModelChoiceField):
             field.empty_label = _("Choose one") if field.required else _("none")
-        elif isinstance(field, forms.ChoiceField) and list(field.choices)[:1] == BLANK_CHOICE_DASH:
-            field.choices = [("", _("Choose one")), *list(field.choices)[1:]]
+        elif isinstance(field, forms.ChoiceField):
+            choices: list[Any] = list(cast("Iterable[Any]", field.choices))
+            if choices[:1] == BLANK_CHOICE_DASH:
+                field.choices = [("", _("Choose one")), *choices[1:]]
+
+
+_AREAS = {
+    *("Africa", "America", "Antarctica", "Arctic", "Asia"),
+    *("Atlantic", "Australia", "Europe", "Indian", "Pacific"),
+}
 
 
 def time_zones() -> list[str]:
     """The IANA zones that are places, and UTC."""
-    areas = {
-        "Africa",
-        "America",
-        "Antarctica",
-        "Arctic",
-        "Asia",
-        "Atlantic",
-        "Australia",
-        "Europe",
-        "Indian",
-        "Pacific",
-    }
-    return sorted(name for name in available_timezones() if name == "UTC" or name.partition("/")[0] in areas)
+    return sorted(name for name in available_timezones() if name == "UTC" or name.partition("/")[0] in _AREAS)
 
 
 class ZoneInput(forms.TextInput):

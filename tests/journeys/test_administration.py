@@ -139,7 +139,7 @@ def test_a_new_price_list_takes_over_and_the_old_one_ends_there(world: World) ->
     ("change", "told"),
     [
         ({"valid_from": "2026-02-01T00:00"}, "Prices cannot change in the past"),
-        ({"name": "2026-01"}, "already exists"),
+        ({"name": "2026-01"}, "This is already taken"),
         ({"express_factor": "0.5"}, "greater than or equal to 1"),
     ],
 )
