@@ -83,6 +83,26 @@ def test_an_upload_shows_its_bytes_and_can_be_stopped(visit: Visit, tmp_path: Pa
     assert not Package.objects.for_department(world.retail).exists()
 
 
+def test_a_sample_keeps_its_name(visit: Visit) -> None:
+    page = visit()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="product-reviews.csv").click()
+    assert download.value.suggested_filename == "product-reviews.csv"
+
+
+# --- the task -------------------------------------------------------------------------------------------
+def test_a_half_written_task_is_there_on_coming_back(visit: Visit, draft: Package) -> None:
+    """The last keystrokes as well: the page is left before its preview could be asked for."""
+    page = visit()
+    page.goto(f"/packages/{draft.pk}/task")
+    page.locator("#id_user_template").press_sequentially("Good or bad? {{review}}", delay=60)
+    expect(page.locator("#preview")).to_contain_text("A quiet fan")
+    page.locator("#id_user_template").press_sequentially(" Say wh")
+    page.goto("/")
+    page.goto(f"/packages/{draft.pk}/task")
+    expect(page.locator("#id_user_template")).to_have_value("Good or bad? {{review}} Say wh")
+
+
 # --- the deadline -----------------------------------------------------------------------------------------
 def test_the_deadline_moves_by_arrow_keys_and_enter_asks_for_it(visit: Visit, quoted: Package) -> None:
     page = visit()
@@ -175,6 +195,22 @@ def test_pages_fit_their_screen_and_break_no_rule(
         assert answer.status == 200, address
         too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert too_wide <= 0, f"{address} is {too_wide} px too wide at {width}"
+
+
+def test_on_a_narrow_screen_no_column_is_cut_off(visit: Visit, world: World, running: Package) -> None:
+    page = visit(width=360)
+    for address in (f"/packages/{running.pk}", "/bills", "/usage"):
+        page.goto(address)
+        for summary in page.locator("details.as-table > summary").all():
+            summary.click()
+        for table in page.locator("table[data-stacks]").all():
+            assert table.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth"), (
+                address
+            )
+    page.goto("/bills")
+    cell = page.get_by_role("cell", name="PDF")
+    assert cell.get_attribute("data-label") == "Documents"
+    assert page.evaluate("document.querySelector('table a[href$=\"pdf\"]').getBoundingClientRect().right") <= 360
 
 
 def test_pages_are_to_be_had_in_chinese(visit: Visit, world: World, running: Package) -> None:

@@ -194,6 +194,15 @@ def test_a_refused_prompt_is_not_previewed_as_the_one_saved_before(alice: Client
     assert "Saved before" not in answer.text
 
 
+def test_the_preview_does_not_contradict_the_form(alice: Client, world: World) -> None:
+    package = draft(alice, world)
+    answer = send(alice, "task", package, model=str(world.echo.pk), **TASK | {"labels": "good"})
+    assert answer.status_code == 422
+    assert "Write the prompt that each row is put into" not in answer.text
+    assert "Good or bad? A quiet fan" in answer.text
+    assert answer.text.count("Give between 2 and 50 labels") >= 2  # beside the field, and in the preview
+
+
 def test_an_unknown_column_is_named_with_the_nearest_and_what_was_typed_stays(alice: Client, world: World) -> None:
     package = draft(alice, world)
     typed = TASK | {"user_template": "Good or bad? {{reviw}}"}
