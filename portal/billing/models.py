@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from portal.billing.fields import ExactDecimalField
 from portal.capacity.models import LanguageModel, Tier
 from portal.departments.tenancy import TenantModel
 
@@ -88,7 +89,7 @@ class LedgerEntry(TenantModel):
     input_tokens = models.PositiveBigIntegerField()
     cached_tokens = models.PositiveBigIntegerField()
     output_tokens = models.PositiveBigIntegerField()
-    amount = models.DecimalField(max_digits=24, decimal_places=LEDGER_PLACES)
+    amount = ExactDecimalField(max_digits=24, decimal_places=LEDGER_PLACES)
     settled_at = models.DateTimeField()
 
     class Meta:

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.conf import settings
-from django.db.models import QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from portal.billing.domain import round_money
-from portal.billing.models import LEDGER_PLACES, LedgerEntry
+from portal.billing.fields import ExactSum
+from portal.billing.models import LedgerEntry
 from portal.capacity.models import Pool, Quote
 from portal.capacity.queries import earliest_promise, slack_of
 from portal.capacity.tide import Tide, tide
@@ -114,13 +114,8 @@ def lines_of(packages: Sequence[Package], *, now: datetime) -> list[Line]:
 def charged_for(refs: Sequence[uuid.UUID]) -> dict[uuid.UUID, Decimal]:
     """What the ledger holds for each package, to the cent. The ids must come from a scoped query."""
     rows = LedgerEntry.objects.across_departments().filter(package_ref__in=refs).order_by()
-    sums = rows.values_list("package_ref").annotate(total=Sum("amount"))
-    return {ref: _to_the_cent(total) for ref, total in sums}
-
-
-def _to_the_cent(total: Decimal) -> Decimal:
-    """SQLite sums in floating point: back to the ledger's places first, so that no half cent is lost."""
-    return round_money(total.quantize(Decimal(1).scaleb(-LEDGER_PLACES)))
+    sums = rows.values_list("package_ref").annotate(total=ExactSum("amount"))
+    return {ref: round_money(total) for ref, total in sums}
 
 
 def opening(*, now: datetime) -> Opening | None:
@@ -144,11 +139,11 @@ def spending(department: Department, *, now: datetime) -> Spending:
     """What the department has used this month (in its own zone) and what is still open."""
     month = timezone.localtime(now, department.zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     entries = LedgerEntry.objects.for_department(department)
-    used = entries.filter(settled_at__gte=month).aggregate(total=Coalesce(Sum("amount"), Decimal(0)))["total"]
+    used = entries.filter(settled_at__gte=month).aggregate(total=ExactSum("amount"))["total"] or Decimal(0)
     promised = list(packages_of(department).filter(state__in=PROMISED, accepted_quote__isnull=False))
     charged = charged_for([package.pk for package in promised])
     open_at_most = sum((_still_open(package, charged) for package in promised), Decimal(0))
-    return Spending(_to_the_cent(used), open_at_most, settings.CURRENCY)
+    return Spending(round_money(used), open_at_most, settings.CURRENCY)
 
 
 def latest_quote(package: Package) -> Quote | None:
