@@ -5,6 +5,7 @@ from contextlib import closing
 from typing import BinaryIO, Literal, TypeAlias, cast, get_args
 
 from asgiref.sync import sync_to_async
+from django.core.exceptions import SuspiciousFileOperation
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.http import content_disposition_header
@@ -40,10 +41,18 @@ def answer(request: HttpRequest, package: Package, what: str) -> StreamingHttpRe
     response = StreamingHttpResponse(
         _handed_over(chunks) if isinstance(request, ASGIRequest) else chunks, content_type=CONTENT_TYPES[form]
     )
-    filename = f"{package.number}-{get_valid_filename(package.name)}-{what}"
-    response.headers["Content-Disposition"] = content_disposition_header(True, filename)
+    response.headers["Content-Disposition"] = content_disposition_header(True, _filename(package, what))
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def _filename(package: Package, what: str) -> str:
+    """The number, what a file system takes of the name, if anything, and the file."""
+    try:
+        named = get_valid_filename(package.name).strip(".-_")
+    except SuspiciousFileOperation:  # nothing of it
+        named = ""
+    return "-".join(filter(None, [package.number, named[:100], what]))
 
 
 def _chunks(package: Package, what: str) -> Iterable[bytes]:

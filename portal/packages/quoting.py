@@ -142,13 +142,23 @@ def accept_quote(*, package: Package, quote: Quote, by: Person | None, now: date
     """
     if package.accepted_quote_id == quote.pk:
         return package
-    _check_offer(package, quote, now=now)
-    with transaction.atomic():
-        _admit(package, quote, now=now)
-        reserve(quote=quote, now=now)
-        _tell(package, quote, by=by, now=now)
+    try:
+        _check_offer(package, quote, now=now)
+        with transaction.atomic():
+            _admit(package, quote, now=now)
+            reserve(quote=quote, now=now)
+            _tell(package, quote, by=by, now=now)
+    except (UnableToAccept, UnableToChangeState):
+        if not _was_accepted(package, quote):
+            raise
     package.refresh_from_db()
     return package
+
+
+def _was_accepted(package: Package, quote: Quote) -> bool:
+    """Whether the same offer was accepted meanwhile, by another click or request: then there is nothing to refuse."""
+    same = Package.objects.for_department(package.department).filter(pk=package.pk, accepted_quote=quote)
+    return same.exists()
 
 
 def _tier(tier: Tier | str) -> Tier:
@@ -208,6 +218,7 @@ def _offer(package: Package, tier: Tier, fit: Fit, output: OutputTokens, prices:
     return Quote.objects.create(
         department_id=package.department_id,
         package_ref=package.pk,
+        ingest_epoch=package.ingest_epoch,
         pool=fit.pool,
         tier=tier,
         deadline_at=fit.assessment.deadline_at,
@@ -233,7 +244,9 @@ def _offer(package: Package, tier: Tier, fit: Fit, output: OutputTokens, prices:
 
 def _move(package: Package, state: PackageState, *, now: datetime) -> None:
     """``quoted`` or ``refused``, whichever the last offer was; the package must still be open to offers."""
-    moved = Package.objects.across_departments().filter(pk=package.pk, state__in=OFFERABLE)
+    moved = Package.objects.across_departments().filter(
+        pk=package.pk, state__in=OFFERABLE, ingest_epoch=package.ingest_epoch
+    )
     if moved.update(state=state, touched_at=now) != 1:
         raise UnableToChangeState(_("This package is not open to offers now. Reload the page to see where it stands."))
     package.state, package.touched_at = state, now
@@ -251,18 +264,23 @@ def _check_offer(package: Package, quote: Quote, *, now: datetime) -> None:
             _("This offer has expired. Ask for a new one; nothing was accepted."), code="quote_expired"
         )
     work = work_on(quote.pool, package, output_tokens(package))
-    if _model_of(package).pk != quote.pool.model_id or not math.isclose(work.at_most_s, quote.work_at_most_s):
-        raise UnableToAccept(
-            _("The package has changed since this offer. Ask for a new one; nothing was accepted."),
-            code="quote_outdated",
-        )
+    is_same = quote.ingest_epoch == package.ingest_epoch and _model_of(package).pk == quote.pool.model_id
+    if not (is_same and math.isclose(work.at_most_s, quote.work_at_most_s)):
+        raise _outdated()
+
+
+def _outdated() -> UnableToAccept:
+    return UnableToAccept(
+        _("The package has changed since this offer. Ask for a new one; nothing was accepted."),
+        code="quote_outdated",
+    )
 
 
 def _admit(package: Package, quote: Quote, *, now: datetime) -> None:
     prices = PriceList.objects.get(pk=quote.price_list_ref)
     admitted = (
         Package.objects.across_departments()
-        .filter(pk=package.pk, state__in=OFFERABLE, ingest_epoch=package.ingest_epoch)
+        .filter(pk=package.pk, state__in=OFFERABLE, ingest_epoch=quote.ingest_epoch)
         .update(
             state=PackageState.ADMITTED,
             accepted_quote=quote,

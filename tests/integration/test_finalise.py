@@ -9,13 +9,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.test import RequestFactory
 from django.utils import translation
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from portal.billing.models import LedgerEntry
 from portal.billing.services import charge_shard
 from portal.capacity.models import Reservation
-from portal.packages import quarantine, reasons, services, tasks
+from portal.packages import downloads, quarantine, reasons, services, tasks
 from portal.packages.finalise import finalise
 from portal.packages.models import Package, Shard, TimelineEntry
 from portal.packages.progress import progress_of
@@ -332,6 +333,28 @@ def test_a_damaged_part_hides_nothing_else_from_a_download(world: World, setting
     settle_all(package)
     objects().put(package.shards.order_by("no")[0].parts[0], b"\0" * 20)
     assert len(lines(b"".join(partial(package, "jsonl")))) == 200 - package.shards.order_by("no")[0].items // 2
+
+
+@pytest.mark.parametrize(
+    ("name", "saved_as"),
+    [
+        ("!!!", 'filename="{number}-report.json"'),
+        ("🙂", 'filename="{number}-report.json"'),
+        ("..", 'filename="{number}-report.json"'),
+        ("May reviews", 'filename="{number}-May_reviews-report.json"'),
+        ("潮汐", "filename*=utf-8''{number}-%E6%BD%AE%E6%B1%90-report.json"),
+        ("x\r\nSet-Cookie: a=b", 'filename="{number}-xSet-Cookie_ab-report.json"'),
+    ],
+)
+def test_a_package_of_any_name_can_be_downloaded(
+    world: World, settings: Any, rf: RequestFactory, name: str, saved_as: str
+) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    finished(package).name = name
+    response = downloads.answer(rf.get("/"), package, "report.json")
+    response.close()
+    assert response.headers["Content-Disposition"] == f"attachment; {saved_as.format(number=package.number)}"
 
 
 def test_a_package_with_an_open_shard_waits(world: World, settings: Any) -> None:

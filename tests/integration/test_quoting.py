@@ -206,8 +206,17 @@ def test_accepting_twice_reserves_once(world: World) -> None:
     again = accept_quote(package=Package.objects.for_department(world.retail).get(), quote=quote, by=None, now=NOW)
     assert again.state == PackageState.ADMITTED
     assert Reservation.objects.for_department(world.retail).count() == 1
-    with pytest.raises(UnableToChangeState):  # a page that was loaded before
-        accept_quote(package=package_as_loaded_before(again), quote=quote, by=None, now=NOW)
+    before = package_as_loaded_before(again)  # a page that was loaded before
+    assert accept_quote(package=before, quote=quote, by=None, now=NOW).state == PackageState.ADMITTED
+    with pytest.raises(UnableToChangeState):
+        accept_quote(package=package_as_loaded_before(again), quote=another(quote), by=None, now=NOW)
+    assert Reservation.objects.for_department(world.retail).count() == 1
+
+
+def another(quote: Quote) -> Quote:
+    quote.pk = uuid.uuid4()
+    quote.save(force_insert=True)
+    return quote
 
 
 def package_as_loaded_before(package: Package) -> Package:
@@ -318,3 +327,32 @@ def test_an_admitted_package_is_shown_with_what_is_left_of_it(world: World) -> N
     assert shown.start_at == NOW
     assert shown.yours[0] == pytest.approx(300 / 420)
     assert sum(shown.promised) == 0
+
+
+def test_an_offer_is_for_what_was_read_not_for_what_is_as_much_work(world: World) -> None:
+    package = package_of(world)
+    quote = quote_of(package)
+    edited = {"user_template": "Hate {{text}}", "temperature": 1.5, "ingest_epoch": 2}
+    Package.objects.for_department(world.retail).filter(pk=package.pk).update(**edited)
+    fresh = Package.objects.for_department(world.retail).get()
+    with pytest.raises(Refusal) as refused:
+        accept_quote(package=fresh, quote=quote, by=None, now=NOW)
+    assert refused.value.code == "quote_outdated"
+    with pytest.raises(UnableToChangeState):
+        accept_quote(package=package, quote=quote, by=None, now=NOW)  # as loaded before it was edited
+    with pytest.raises(UnableToChangeState):
+        quote_of(package)
+    fresh.refresh_from_db()
+    assert fresh.accepted_quote is None
+    assert accept_quote(package=fresh, quote=quote_of(fresh), by=None, now=NOW).state == PackageState.ADMITTED
+
+
+def test_whoever_accepts_the_same_offer_a_moment_later_has_accepted_it_too(world: World) -> None:
+    package = package_of(world)
+    quote = quote_of(package)
+    loaded = [Package.objects.for_department(world.retail).get() for _ in range(3)]
+    late = [NOW, NOW, quote.expires_at + HOUR]
+    accepted = [accept_quote(package=one, quote=quote, by=None, now=at) for one, at in zip(loaded, late, strict=True)]
+    assert {one.state for one in accepted} == {PackageState.ADMITTED}
+    assert Reservation.objects.for_department(world.retail).count() == 1
+    assert TimelineEntry.objects.for_department(world.retail).filter(code="admitted").count() == 1
