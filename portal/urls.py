@@ -13,7 +13,7 @@ class Favicon(RedirectView):
 
 
 urlpatterns = [
-    path("favicon.ico", Favicon.as_view()),
+    path("favicon.ico", Favicon.as_view(), name="favicon"),
     path("", include("portal.packages.urls")),
     path("", include("portal.departments.urls")),
     path("", include("portal.billing.urls")),

@@ -10,8 +10,9 @@ from portal.billing.models import PriceList
 from portal.billing.queries import rates_of
 from portal.capacity.models import Quote, Tier
 from portal.packages.estimate import output_tokens, price_for
+from portal.packages.fitting import UnableToQuote, best_fit
 from portal.packages.models import Package
-from portal.packages.quoting import TIER_SPAN, UnableToQuote, best_fit, default_deadline, factor_of
+from portal.packages.quoting import TIER_SPAN, default_deadline, factor_of
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from portal.billing.queries import UnableToPrice, price_list_at
 from portal.capacity.models import Engine, LanguageModel, Pool
 from portal.capacity.queries import open_pools
 from portal.departments.refusals import Refusal
-from portal.packages.quoting import UnableToQuote, no_pool
+from portal.packages.fitting import UnableToQuote, no_pool
 
 
 def models_on_offer(*, now: datetime) -> QuerySet[LanguageModel]:

@@ -7,7 +7,6 @@ possible. What an offer has named keeps being possible while that offer stands.
 """
 
 import math
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -18,14 +17,14 @@ from django.utils.translation import gettext as _
 from portal.audit import services as audit
 from portal.billing.models import PriceList
 from portal.billing.queries import price_list_at, rates_of
-from portal.capacity.models import LanguageModel, Pool, Quote, Tier
-from portal.capacity.queries import HELD_FOR, OFFER_VALID_FOR, assess_on, open_pools
+from portal.capacity.models import Quote, Tier
+from portal.capacity.queries import OFFER_VALID_FOR
 from portal.capacity.services import reserve
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages.estimate import OutputTokens, Work, output_tokens, price_for, work_on
+from portal.packages.estimate import OutputTokens, output_tokens, price_for, work_on
+from portal.packages.fitting import Fit, UnableToQuote, best_fit, model_of
 from portal.packages.models import Package, TimelineEntry
-from scheduler.domain.admission import Assessment
 from scheduler.domain.calendar import HORIZON_DAYS
 from scheduler.domain.lifecycle import PackageState
 
@@ -37,26 +36,11 @@ TIER_SPAN = {
 _TYPING = timedelta(minutes=1)  # a deadline is typed in whole minutes
 
 
-class UnableToQuote(Refusal):
-    """The package, the tier or the deadline does not allow an offer; the sentence says what to change."""
-
-    code = "unable_to_quote"
-
-
 class UnableToAccept(Refusal):
     """The offer no longer stands; the sentence says what to do."""
 
     code = "unable_to_accept"
     status = 409
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A package on one pool: what it takes there and what the pool says to it."""
-
-    pool: Pool
-    work: Work
-    assessment: Assessment
 
 
 def default_deadline(tier: Tier, *, now: datetime) -> datetime:
@@ -79,7 +63,7 @@ def quote_package(
     level = _tier(tier)
     wish = deadline_at or default_deadline(level, now=now)
     check_deadline(wish, level, now=now)
-    prices = price_list_at(now=now, model=_model_of(package))
+    prices = price_list_at(now=now, model=model_of(package))
     output = output_tokens(package)
     fit = best_fit(package, output, deadline_at=wish, now=now)
     with transaction.atomic():
@@ -118,22 +102,6 @@ def check_deadline(deadline_at: datetime, tier: Tier, *, now: datetime) -> None:
         )
 
 
-def best_fit(package: Package, output: OutputTokens, *, deadline_at: datetime, now: datetime) -> Fit:
-    """The pool that can promise the package, of several the one that is done first."""
-    fits = [_fit(pool, package, output, deadline_at, now) for pool in open_pools(_model_of(package))]
-    if not fits:
-        raise no_pool()
-    return min(fits, key=_preference)
-
-
-def no_pool() -> UnableToQuote:
-    """The refusal where a model has no open pool."""
-    return UnableToQuote(
-        _("No pool takes packages for this model at present. Choose another model or ask an administrator."),
-        code="no_pool",
-    )
-
-
 def accept_quote(*, package: Package, quote: Quote, by: Person | None, now: datetime) -> Package:
     """Accept an offer: the capacity is reserved, the price fixed, the package admitted. Accepting twice is once.
 
@@ -170,51 +138,8 @@ def _tier(tier: Tier | str) -> Tier:
         ) from None
 
 
-def _model_of(package: Package) -> LanguageModel:
-    if package.model is None or not package.model.is_enabled:
-        raise UnableToQuote(
-            _("This model is not offered any more. Go back to the task and choose another one."),
-            code="model_disabled",
-            field="model",
-        )
-    return package.model
-
-
-def _is_named(pool: Pool, package: Package, work: Work, deadline_at: datetime, now: datetime) -> bool:
-    """Whether an offer that still stands named this deadline, or a sooner one, for the same work on this pool."""
-    standing = Quote.objects.for_department(package.department).filter(
-        package_ref=package.pk, pool=pool, expires_at__gt=now, earliest_deadline_at__lte=deadline_at
-    )
-    return any(math.isclose(work.at_most_s, quote.work_at_most_s) for quote in standing)
-
-
-def _fit(pool: Pool, package: Package, output: OutputTokens, deadline_at: datetime, now: datetime) -> Fit:
-    work = work_on(pool, package, output)
-    is_named = _is_named(pool, package, work, deadline_at, now)
-    found = assess_on(
-        pool,
-        work_s=work.at_most_s,
-        expected_s=work.expected_s,
-        deadline_at=deadline_at,
-        now=now,
-        without=package.pk,
-        held_for=OFFER_VALID_FOR if is_named else HELD_FOR,
-    )
-    return Fit(pool, work, found)
-
-
-def _preference(fit: Fit) -> tuple[bool, float, float, int]:
-    finish, earliest = fit.assessment.expected_finish_at, fit.assessment.earliest_deadline_at
-    return (
-        not fit.assessment.is_feasible,
-        earliest.timestamp() if earliest and not fit.assessment.is_feasible else 0.0,
-        finish.timestamp() if finish else math.inf,
-        fit.pool.pk,
-    )
-
-
 def _offer(package: Package, tier: Tier, fit: Fit, output: OutputTokens, prices: PriceList, *, now: datetime) -> Quote:
-    price = price_for(package, output, rates_of(prices, _model_of(package)), factor_of(tier, prices))
+    price = price_for(package, output, rates_of(prices, model_of(package)), factor_of(tier, prices))
     return Quote.objects.create(
         department_id=package.department_id,
         package_ref=package.pk,
@@ -264,7 +189,7 @@ def _check_offer(package: Package, quote: Quote, *, now: datetime) -> None:
             _("This offer has expired. Ask for a new one; nothing was accepted."), code="quote_expired"
         )
     work = work_on(quote.pool, package, output_tokens(package))
-    is_same = quote.ingest_epoch == package.ingest_epoch and _model_of(package).pk == quote.pool.model_id
+    is_same = quote.ingest_epoch == package.ingest_epoch and model_of(package).pk == quote.pool.model_id
     if not (is_same and math.isclose(work.at_most_s, quote.work_at_most_s)):
         raise _outdated()
 

@@ -70,6 +70,7 @@ ADDRESSES = {
     "billing:bills": page(*DEPARTMENT, ADMIN),
     "billing:pdf": Address(DEPARTMENT | {ADMIN}, names="month"),
     "billing:csv": Address(DEPARTMENT | {ADMIN}, names="month"),
+    "favicon": Address(EVERYBODY, is_public=True),
     "departments:sign-in": Address(EVERYBODY, is_public=True),
     "departments:sign-out": Address(EVERYBODY, "post", is_public=True),
     "departments:language": Address(EVERYBODY, "post", is_public=True),
