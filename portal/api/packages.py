@@ -41,7 +41,7 @@ def submit(request: HttpRequest, task: Body[TaskIn], file: File[UploadedFile]) -
     try:
         package = _with_task(package, task, by=person)
         services.start_reading(package=package, by=person, now=timezone.now())
-    except Refusal:
+    except Exception:
         uploads.discard_draft(package=package, by=person, now=timezone.now())
         raise
     return Status(201, queries.shown(package))

@@ -5,7 +5,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from ninja import Schema
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from portal.capacity.models import Quote
 from portal.packages.models import Package
@@ -27,6 +27,14 @@ class TaskIn(BaseModel):
     json_schema: dict[str, Any] | None = Field(None, description="extraction: what the answer must fit")
     max_output_tokens: int = 64
     temperature: float = 0.0
+
+    @field_validator("name", "model")
+    @classmethod
+    def _is_storable(cls, text: str | None) -> str | None:
+        """JSON can write half a character; nothing can keep it. The other fields are looked at with the task."""
+        if text and ("\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text)):
+            raise ValueError("holds a character that cannot be stored (NUL, or half an emoji)")
+        return text
 
 
 class QuoteIn(Schema):

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from portal.audit.models import AuditRecord
 from portal.capacity.models import Pool
 from portal.capacity.queries import least_margin, share_of, slack_of
 from portal.capacity.workers import living_workers
 from portal.operations.acts import codes_like
-from portal.packages.models import Package, Shard
+from portal.packages.models import Package, Shard, TimelineEntry
 from portal.packages.queries import Line, lines_of
 from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.wire import Heartbeat
@@ -24,6 +25,8 @@ UNDER_WAY = (
     PackageState.CANCELLING,
 )
 MOST_PACKAGES = 100
+ENDS_WITHIN = timedelta(minutes=10)
+FAILURES_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,15 @@ class Overview:
     pools: list[PoolLine]
     packages: list[Line]
     dead: int
+    stuck: frozenset[UUID]
+    """Packages that should have ended and do not: their results cannot be written, or a shard never comes back."""
 
     @property
     def at_risk(self) -> int:
-        """Packages that are expected to be late."""
-        return sum(1 for line in self.packages if line.margin and line.margin.is_late)
+        """Packages that are expected to be late, or are stuck."""
+        return sum(
+            1 for line in self.packages if line.package.pk in self.stuck or (line.margin and line.margin.is_late)
+        )
 
     @property
     def backlog_h(self) -> float:
@@ -77,7 +84,18 @@ def overview(*, now: datetime) -> Overview:
         pools=[_pool_line(pool, workers or [], now) for pool in Pool.objects.select_related("model")],
         packages=lines_of(list(packages[:MOST_PACKAGES]), now=now),
         dead=dead_shards().count(),
+        stuck=frozenset(_stuck(now).values_list("pk", flat=True)),
     )
+
+
+def _stuck(now: datetime) -> QuerySet[Package]:
+    """Packages that were asked to end, or had nothing left to run, longer than ``ENDS_WITHIN`` ago."""
+    ending = [PackageState.FINALISING, PackageState.CANCELLING]
+    asked = TimelineEntry.objects.across_departments().filter(
+        package=OuterRef("pk"), code__in=ending, at__lt=now - ENDS_WITHIN
+    )
+    stopping = Package.objects.across_departments().filter(state__in=ending)
+    return stopping.filter(Q(finalise_attempts__gte=FAILURES_SHOWN) | Exists(asked))
 
 
 def _pool_line(pool: Pool, workers: Sequence[Heartbeat], now: datetime) -> PoolLine:

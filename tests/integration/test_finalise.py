@@ -16,7 +16,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from portal.billing.models import LedgerEntry
 from portal.billing.services import charge_shard
 from portal.capacity.models import Reservation
-from portal.packages import downloads, quarantine, reasons, services, tasks
+from portal.operations.queries import overview
+from portal.packages import downloads, quarantine, reasons, services, tasks, timeline
 from portal.packages.finalise import finalise
 from portal.packages.models import Package, Shard, TimelineEntry
 from portal.packages.progress import progress_of
@@ -335,6 +336,16 @@ def test_a_damaged_part_hides_nothing_else_from_a_download(world: World, setting
     assert len(lines(b"".join(partial(package, "jsonl")))) == 200 - package.shards.order_by("no")[0].items // 2
 
 
+def test_operators_see_a_package_that_should_have_ended(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    timeline.record(package=package, code="finalising", now=NOW)
+    for minutes, is_stuck in ((9, False), (11, True)):
+        board = overview(now=NOW + timedelta(minutes=minutes))
+        assert (package.pk in board.stuck, board.at_risk) == (is_stuck, int(is_stuck))
+    Package.objects.for_department(world.retail).update(finalise_attempts=3)
+    assert package.pk in overview(now=NOW).stuck
+
+
 @pytest.mark.parametrize(
     ("name", "saved_as"),
     [
@@ -353,7 +364,7 @@ def test_a_package_of_any_name_can_be_downloaded(
     settle_all(package)
     finished(package).name = name
     response = downloads.answer(rf.get("/"), package, "report.json")
-    response.close()
+    assert b"".join(response)  # type: ignore[arg-type]
     assert response.headers["Content-Disposition"] == f"attachment; {saved_as.format(number=package.number)}"
 
 
