@@ -22,7 +22,6 @@ from portal.capacity.models import Pool
 from portal.capacity.queries import work_model_of
 from portal.packages import timeline
 from portal.packages.manifest import BadRow, Row, Rows, UnableToRead
-from portal.packages.manifest.reading import checked_columns
 from portal.packages.models import Kind, Package, Shard
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
 from portal.packages.results import set_aside_key
@@ -181,7 +180,7 @@ class _Run:
             "rows_read": screening.rows_read,
             "input_tokens": screening.input_tokens,
             "fixed_prompt_tokens": fixed_tokens,
-            "reading": {**self._package.reading, "columns": _all_columns(self._package, screening)},
+            "reading": {**self._package.reading, "columns": list(screening.columns)},
         }
         if screening.good:
             found |= {"state": PackageState.QUOTED, "refusal": None}
@@ -220,11 +219,3 @@ def _output_tokens(task: Task, tokenizer: Tokenizer) -> int:
     if task.kind == Kind.TAGGING:
         return longest_label(tokenizer, task.labels)
     return task.max_output_tokens
-
-
-def _all_columns(package: Package, screening: Screening) -> list[str]:
-    """The columns of the upload and those that later rows brought, if all of them can be columns."""
-    try:
-        return list(checked_columns(list(screening.columns)))
-    except UnableToRead:
-        return list(package.reading["columns"])

@@ -31,6 +31,16 @@ ROWS: dict[str, Promise] = {
         "Line %(line)s could not be read. Check its quotes and brackets, then submit the row again."
     ),
     "field_too_long": gettext_lazy("Line %(line)s has a field of more than %(limit)s characters. Shorten it."),
+    "line_too_long": gettext_lazy(
+        "Line %(line)s is longer than %(limit)s characters. Check that the file has one row per line."
+    ),
+    "stray_quote": gettext_lazy(
+        "Line %(line)s has a quotation mark that is not closed rightly. Close it, or write it twice if it "
+        "belongs to the text."
+    ),
+    "cell_not_shown": gettext_lazy(
+        "Line %(line)s, column %(position)s: the cell has no value that can be shown. Correct the cell."
+    ),
     "ragged_row": gettext_lazy(
         "The row has %(fields)s fields where the heading has %(expected)s. Put text that contains the "
         "separator in quotes."
@@ -78,10 +88,17 @@ FILES: dict[str, Promise] = {
     "broken_utf8": gettext_lazy(
         "The file is UTF-8, but line %(line)s contains broken bytes. Correct that line and upload the file again."
     ),
+    "unknown_encoding": gettext_lazy(
+        "The file is not UTF-8, and line %(line)s makes no sense as Chinese text (GB18030). "
+        "Save the file as UTF-8 and upload it again."
+    ),
     "no_heading": gettext_lazy("The file has no heading. Put the column names in the first row."),
     "no_rows": gettext_lazy("The file has a heading but no rows. Add at least one row."),
     "unnamed_column": gettext_lazy("Column %(position)s has no name. Name every column in the first row."),
     "padded_key": gettext_lazy("The key “%(column)s” begins or ends with a space. Remove the space from every row."),
+    "unusable_column": gettext_lazy(
+        "The name “%(column)s” contains a brace or a line break, so no prompt can name it. Rename the column."
+    ),
     "duplicate_column": gettext_lazy("Two columns are called “%(column)s”. Give each column its own name."),
     "long_column": gettext_lazy("The name of column %(position)s is longer than %(limit)s characters. Shorten it."),
     "too_many_columns": gettext_lazy("The file has more than %(limit)s columns. Keep only those that you need."),
@@ -98,6 +115,13 @@ FILES: dict[str, Promise] = {
         "The Excel file is damaged and cannot be opened. Save it again in Excel and upload it."
     ),
     "workbook_too_large": gettext_lazy("The Excel file is too large once unpacked. Save it as CSV and upload that."),
+    "unordered_sheet": gettext_lazy(
+        "The rows or cells of the Excel file are out of order at row %(line)s. Save it again in Excel and upload it."
+    ),
+    "beyond_excel": gettext_lazy(
+        "The Excel file has cells beyond row 1,048,576 or column XFD, the last that Excel has. Save it as CSV "
+        "and upload that."
+    ),
     "no_sheet": gettext_lazy("The Excel file has no sheet with cells. Put the rows on its first sheet."),
     "no_good_row": gettext_lazy(
         "None of the %(rows)s rows can be run. See why below, correct the file or the task, and go on."

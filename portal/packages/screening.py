@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from portal.packages.manifest import BadRow, Row
+from portal.packages.manifest.reading import MAX_COLUMNS, is_usable_column
 from portal.packages.prompts import messages
 from portal.packages.seen import SeenIds
 from portal.packages.task import Task
@@ -14,7 +15,9 @@ from scheduler.records import SetAsideRow, ShardItem
 from scheduler.tokenizers import Tokenizer
 
 GROUP = 256
-"""Rows whose tokens are counted in one call."""
+"""Rows whose tokens are counted in one call, at most."""
+GROUP_CHARACTERS = 4_000_000
+"""When a group has so many it is large enough."""
 
 
 @dataclass
@@ -40,7 +43,7 @@ class Screening:
     def items(self, rows: Iterable[Row | BadRow]) -> Iterator[ShardItem]:
         """The items of ``rows`` that can run, in their order."""
         source = iter(rows)
-        while group := list(islice(source, GROUP)):
+        while group := _group(source):
             items = self._counted(self._unique(self._whole(group)))
             self.rows_read += len(group)
             self._tell()
@@ -52,13 +55,19 @@ class Screening:
         for row in group:
             if isinstance(row, BadRow):
                 self._aside(row.number, row.code, row.detail, row.values)
-            elif blank := self._blank_column(row):
+                continue
+            if not row.values.keys() <= self.columns.keys():
+                self._meet(row.values)
+            if blank := self._blank_column(row):
                 self._aside(row.number, "missing_field", {"column": blank}, row.values)
             else:
-                if len(row.values) > len(self.columns):
-                    self.columns.update(dict.fromkeys(row.values))
                 whole.append(row)
         return whole
+
+    def _meet(self, values: dict[str, str]) -> None:
+        """Take in new columns, as many as a file may have; what comes later is kept with its row alone."""
+        new = (name for name in values if name not in self.columns and is_usable_column(name))
+        self.columns.update(dict.fromkeys(islice(new, max(0, MAX_COLUMNS - len(self.columns)))))
 
     def _blank_column(self, row: Row) -> str | None:
         id_column = self.task.id_column
@@ -100,3 +109,15 @@ class Screening:
         for row in sorted(self._waiting, key=lambda aside: aside.row):
             self.set_aside(row)
         self._waiting.clear()
+
+
+def _group(source: Iterator[Row | BadRow]) -> list[Row | BadRow]:
+    """The next rows, so few that they need little memory however long they are."""
+    group: list[Row | BadRow] = []
+    characters = 0
+    for row in source:
+        group.append(row)
+        characters += sum(map(len, row.values.values()))
+        if len(group) >= GROUP or characters >= GROUP_CHARACTERS:
+            break
+    return group

@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from portal.audit.services import record
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import tasks
+from portal.packages import orphans, tasks
 from portal.packages.models import Kind, Package
 from portal.packages.offered import why_not_offered
 from portal.packages.preview import Preview, RenderedPrompt, preview
@@ -178,6 +178,7 @@ def sweep(*, now: datetime) -> None:
         if not package.shards.exclude(state__in=SHARD_FINAL).exists():
             _enqueue_again(package, tasks.finalise, str(package.pk), now=now)
     _remove_stale_uploads(now)
+    orphans.sweep(now=now)
     objects().discard_unfinished(before=now - STALE_AFTER)
 
 

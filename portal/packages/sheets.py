@@ -66,6 +66,9 @@ class Layout:
         own = {name: values.get(name, "") for name in self.columns}
         further = {name: value for name, value in values.items() if name not in own and name != RAW}
         ours = {self.status: ended.status, self.output: ended.output, self.reason: ended.code}
+        if further.keys() & ours.keys():  # a key of this row alone has a name of ours
+            taken = {*own, *further, *ours}
+            further = {_free(name, taken) if name in ours else name: value for name, value in further.items()}
         return own | further | ours
 
     def results_heading(self) -> list[str]:
@@ -85,7 +88,7 @@ class Layout:
         return [
             *(_free(name, taken) for name in ("slackwater_row", "slackwater_code", "slackwater_reason")),
             *self.columns,
-            _free(RAW, taken),
+            _free("slackwater_raw", taken),
         ]
 
     def quarantine_cells(self, aside: SetAsideRow, sentence: str) -> list[Any]:

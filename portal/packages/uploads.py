@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import PurePath
 
@@ -15,7 +16,7 @@ from django.utils.translation import gettext as _
 from portal.audit.services import record
 from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import reasons, timeline, wording
+from portal.packages import orphans, reasons, timeline, wording
 from portal.packages.manifest import BadRow, Reading, Row, UnableToRead
 from portal.packages.manifest.probe import Probe
 from portal.packages.manifest.sniff import sniff, suffix_of
@@ -45,6 +46,7 @@ def create_draft(
     package.filename = _clean_filename(filename)
     package.name = _clean_name(name) or _clean_name(PurePath(package.filename).stem) or package.filename
     package.manifest_key = f"{package.prefix}/manifest/original{suffix_of(package.filename)}"
+    orphans.expect(package, now)
     try:
         package.reading = _store(package, chunks).as_json()
         with transaction.atomic():
@@ -53,9 +55,11 @@ def create_draft(
             timeline.record(package=package, code="uploaded", now=now)
     except BaseException as error:
         objects().delete_prefix(f"{package.prefix}/")
+        orphans.settle(package)
         if isinstance(error, UnableToRead):
             raise _refusal(error, package.filename) from error
         raise
+    orphans.settle(package)
     return package
 
 
@@ -93,6 +97,7 @@ def _clean_name(name: str | None) -> str:
 
 def discard_draft(*, package: Package, by: Person | None, now: datetime) -> None:
     """Delete a package that nothing was promised for, with its file and everything read from it."""
+    orphans.expect(package, now)
     with transaction.atomic():
         doomed = Package.objects.for_department(package.department).filter(pk=package.pk, state__in=EDITABLE)
         if not doomed.delete()[0]:
@@ -100,13 +105,13 @@ def discard_draft(*, package: Package, by: Person | None, now: datetime) -> None
                 _("The package is being read or promised, so it cannot be discarded. Cancel it instead.")
             )
         record(action="package.discarded", subject=package.number, by=by, department=package.department, now=now)
-        prefix = f"{package.prefix}/"
-        transaction.on_commit(lambda: _delete_objects(prefix))
+        transaction.on_commit(partial(_delete_objects, orphans.key(package), f"{package.prefix}/"))
 
 
-def _delete_objects(prefix: str) -> None:
-    with suppress(OSError):
+def _delete_objects(note: str, prefix: str) -> None:
+    with suppress(OSError):  # the sweep finds what is left
         objects().delete_prefix(prefix)
+        objects().delete(note)
 
 
 def first_rows(package: Package, count: int = HEAD_ROWS) -> list[Row | BadRow]:

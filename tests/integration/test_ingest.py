@@ -9,8 +9,11 @@ import pytest
 
 from portal.packages import services
 from portal.packages.ingest import MOST_ATTEMPTS, ingest
+from portal.packages.manifest import BadRow, Row
+from portal.packages.manifest.reading import MAX_COLUMNS
 from portal.packages.models import Package, TimelineEntry
 from portal.packages.results import set_aside_key
+from portal.packages.source import manifest_rows
 from portal.packages.store import objects
 from portal.packages.uploads import discard_draft
 from scheduler.domain.lifecycle import PackageState
@@ -127,10 +130,19 @@ def test_no_good_row_makes_the_package_invalid_with_its_settings_kept(world: Wor
     assert (package.state, package.rows_good, package.refusal) == (PackageState.QUOTED, 2, None)
 
 
-def test_an_unclosed_quote_makes_the_package_invalid_and_names_the_line(world: World) -> None:
+def test_an_unclosed_quote_costs_its_own_row_and_names_the_line(world: World) -> None:
     package = ingested(world, "id,text\n1,a\n" + "2,b\n" * 30 + '3,"c\n4,d\n')
-    assert package.state == PackageState.INVALID
-    assert package.refusal == {"code": "unclosed_quote", "params": {"line": 33}}
+    assert (package.state, package.rows_total, package.rows_good) == (PackageState.QUOTED, 33, 32)
+    (row,) = aside(package)
+    assert (row.row, row.code, row.detail) == (32, "malformed_row", {"problem": "stray_quote", "line": 33})
+
+
+def test_a_cell_that_cannot_be_shown_costs_its_own_row(world: World) -> None:
+    lines: list[list[Any]] = [["id", "text"], *([number, "a"] for number in range(500)), [500, -1], [501, "a"]]
+    package = ingested(world, workbook(lines, {"B502": "yyyy-mm-dd"}), "a.xlsx")
+    assert (package.state, package.rows_good) == (PackageState.QUOTED, 501)
+    (row,) = aside(package)
+    assert (row.row, row.detail) == (501, {"problem": "cell_not_shown", "line": 502, "position": 2})
 
 
 def test_a_lost_file_makes_the_package_invalid(world: World) -> None:
@@ -144,6 +156,26 @@ def test_keys_that_later_rows_bring_become_columns(world: World) -> None:
     first = '{"text":"a"}\n' * 120
     package = ingested(world, first + '{"text":"b","late":"x"}\n', "a.jsonl")
     assert package.reading["columns"] == ["text", "late"]
+
+
+def test_later_keys_stay_columns_whatever_other_rows_lack_and_keep_their_names(world: World) -> None:
+    later = '{"text":"a","x":"1"}\n{"text":"b"," note ":"2","{b}":"3"}\n{"text":"","z":"4"}\n'
+    package = ingested(world, '{"text":"a"}\n' * 120 + later, "a.jsonl")
+    assert package.reading["columns"] == ["text", "x", " note ", "{b}", "z"]
+    found = [row.values for row in first_rows_all(package)][-3:]
+    assert [row[" note "] for row in found] == ["", "2", ""]
+    assert [row["z"] for row in found] == ["", "", "4"]
+
+
+def test_columns_are_no_more_than_a_file_may_have(world: World) -> None:
+    later = "".join(f'{{"text":"a","k{number}":1}}\n' for number in range(MAX_COLUMNS + 10))
+    package = ingested(world, '{"text":"a"}\n' * 120 + later, "a.jsonl")
+    assert len(package.reading["columns"]) == MAX_COLUMNS
+
+
+def first_rows_all(package: Package) -> list[Row | BadRow]:
+    with manifest_rows(package) as manifest:
+        return list(manifest)
 
 
 def test_a_message_that_comes_twice_is_read_once(world: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import services
+from portal.packages import orphans, services
 from portal.packages.manifest import BadRow, Row
 from portal.packages.models import Package
 from portal.packages.store import objects
@@ -133,3 +133,50 @@ def test_the_sweep_removes_what_broken_uploads_left_for_a_day(world: World, sett
     os.utime(old, (0, (NOW - timedelta(hours=25)).timestamp()))
     services.sweep(now=NOW)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.upload.csv", "kept.txt"]
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing is cleaned up after it."""
+
+
+def test_objects_of_an_upload_whose_process_was_killed_are_removed_after_a_day(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_args: object) -> None:
+        raise Killed
+
+    kept = upload(world, b"a\n1\n")
+    with monkeypatch.context() as killed:
+        killed.setattr("portal.packages.uploads.sniff", dies)
+        killed.setattr(type(objects()), "delete_prefix", dies)
+        with pytest.raises(Killed):
+            upload(world, b"a\n1\n")
+    assert len(lies_in_store(kept)) == 2
+    services.sweep(now=NOW + timedelta(hours=23))
+    assert len(lies_in_store(kept)) == 2
+    services.sweep(now=NOW + timedelta(hours=25))
+    assert lies_in_store(kept) == [kept.manifest_key]
+    assert list(objects().list(orphans.FOLDER)) == []
+
+
+def test_objects_of_a_discarded_draft_whose_deletion_was_cut_short_are_removed_after_a_day(world: World) -> None:
+    package = draft(world, "text\na\n")
+    discard_draft(package=package, by=world.alice, now=NOW)  # the test's transaction never commits: nothing is deleted
+    assert lies_in_store(package) == [package.manifest_key]
+    services.sweep(now=NOW + timedelta(hours=25))
+    assert lies_in_store(package) == []
+
+
+def test_nothing_is_noted_of_uploads_that_ended(world: World) -> None:
+    upload(world, b"a\n1\n")
+    with pytest.raises(Refusal):
+        upload(world, b"")
+    assert list(objects().list(orphans.FOLDER)) == []
+
+
+def test_a_note_about_a_package_that_exists_is_only_removed(world: World) -> None:
+    package = upload(world, b"a\n1\n")
+    orphans.expect(package, NOW)
+    services.sweep(now=NOW + timedelta(hours=25))
+    assert lies_in_store(package) == [package.manifest_key]
+    assert list(objects().list(orphans.FOLDER)) == []

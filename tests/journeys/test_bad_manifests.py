@@ -56,7 +56,9 @@ FILES = {
     "unnamed column": (b"id,,text\n1,2,3\n", "a.csv", "Column 2 has no name."),
     "json array": (b'[{"a": 1}]', "a.json", "one JSON array"),
     "no object": (b"[1]x\nhello\n", "a.jsonl", "one JSON array"),
-    "unclosed quote": (b'id,text\n"1,a\n2,b\n', "a.csv", "opened in line 2 is never closed"),
+    "unclosed quote": (b'"id,text\n1,a\n2,b\n', "a.csv", "opened in line 1 is never closed"),
+    "another encoding": ("id,text\n1,Le garçon\n".encode("latin-1"), "a.csv", "line 2 makes no sense as Chinese"),
+    "brace in a name": (b"id,te{x}t\n1,a\n", "a.csv", "“te{x}t” contains a brace"),
     "other ending": (b"<html>", "a.html", "Files ending in “.html”"),
 }
 

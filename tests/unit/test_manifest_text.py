@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.packages.manifest import BadRow, Row, UnableToRead
-from portal.packages.manifest.reading import MAX_FIELD, RAW
+from portal.packages.manifest.reading import MAX_FIELD, MAX_LINE, RAW
 from tests.manifests import read, reading_of
 
 
@@ -61,12 +61,83 @@ def test_a_row_with_broken_quotes_is_set_aside_and_the_next_is_read() -> None:
     assert rows[0].values == {RAW: '1,"a" b'}
 
 
-@pytest.mark.parametrize("tail", [10, MAX_FIELD + 10])
-def test_a_quote_that_is_never_closed_names_its_line(tail: int) -> None:
-    data = b'id,text\n1,a\n2,"b\n' + b"3,c\n" * (tail // 4)
+@pytest.mark.parametrize("rows_after", [3, MAX_FIELD // 4 + 3])
+def test_a_quote_that_is_never_closed_costs_its_own_row_alone(rows_after: int) -> None:
+    first, bad, *others = read(b'id,text\n1,a\n2,"b\n' + b"3,c\n" * rows_after)
+    assert first == Row(1, {"id": "1", "text": "a"})
+    assert bad == BadRow(2, "malformed_row", {"line": 3, "problem": "stray_quote"}, {RAW: '2,"b'})
+    assert others == [Row(number, {"id": "3", "text": "c"}) for number in range(3, rows_after + 3)]
+
+
+@pytest.mark.parametrize(
+    ("closing", "between"),
+    [
+        *((closing, between) for closing in ['90,"row" 90', '90",x', '"90","row"'] for between in (5, 500, 90_000)),
+        ('90"', 500),
+        ('90"', 90_000),
+    ],
+)
+def test_no_row_is_swallowed_by_a_stray_quotation_mark(closing: str, between: int) -> None:
+    swallowed = [f"{number},row {number}" for number in range(3, between + 3)]
+    first, stray, *others = read("\n".join(["id,text", "1,a", '2,"row 2', *swallowed, closing, "91,z", ""]).encode())
+    assert first.values["id"] == "1"
+    assert stray == BadRow(2, "malformed_row", {"line": 3, "problem": "stray_quote"}, {RAW: '2,"row 2'})
+    assert [f"{row.values['id']},{row.values['text']}" for row in others[:between]] == swallowed
+    assert [row.number for row in others] == list(range(3, between + 5))
+    assert others[-1] == Row(between + 4, {"id": "91", "text": "z"})
+
+
+def test_a_long_text_in_quotes_is_one_field() -> None:
+    text = "\n".join(f"Paragraph {number} of a long text, with a comma, and another." for number in range(400))
+    assert read(f'id,text\n1,"{text}"\n2,b\n'.encode()) == [
+        Row(1, {"id": "1", "text": text}),
+        Row(2, {"id": "2", "text": "b"}),
+    ]
+
+
+def test_a_closed_field_that_is_too_long_is_set_aside_whole() -> None:
+    text = ("Paragraph of a long text without any separator.\n" * 80).strip()
+    rows = read(f'id,text\n1,"{text * 400}"\n2,b\n'.encode())
+    assert codes(rows) == {1: "malformed_row", 2: "ok"}
+    assert isinstance(rows[0], BadRow)
+    assert rows[0].detail == {"problem": "field_too_long", "line": 2, "limit": MAX_FIELD}
+
+
+def test_a_field_too_long_and_never_closed_names_its_line() -> None:
     with pytest.raises(UnableToRead) as error:
-        read(data)
+        read(b'id,text\n1,a\n2,"b\n' + b"no separator here\n" * (MAX_FIELD // 8))
     assert (error.value.code, error.value.details) == ("unclosed_quote", {"line": 3})
+
+
+@pytest.mark.parametrize("filename", ["a.csv", "a.jsonl"])
+def test_a_line_too_long_is_set_aside_alone(filename: str) -> None:
+    good = '{"id":1,"text":"x"}' if filename == "a.jsonl" else "1,x"
+    heading = "" if filename == "a.jsonl" else "id,text\n"
+    rows = read(f"{heading}{good}\n{'y' * (MAX_LINE + 10)}\n{good}\n".encode(), filename)
+    assert codes(rows) == {1: "ok", 2: "malformed_row", 3: "ok"}
+    assert isinstance(rows[1], BadRow)
+    assert (rows[1].detail["problem"], rows[1].detail["limit"]) == ("line_too_long", MAX_LINE)
+
+
+def test_lines_that_end_in_two_returns_have_no_empty_rows_between_them() -> None:
+    assert codes(read(b"id,text\r\r\n1,a\r\r\n2,b\r\r\n")) == {1: "ok", 2: "ok"}
+    assert codes(read(b'{"id":1}\r\r\n{"id":2}\r\r\n', "a.jsonl")) == {1: "ok", 2: "ok"}
+
+
+@pytest.mark.parametrize("note", ["sep=;", "SEP=;", '"sep=;"'])
+def test_the_delimiter_that_a_file_notes_for_excel_is_no_heading(note: str) -> None:
+    assert read(f"{note}\r\nid;text\r\n1;a,b\r\n".encode()) == [Row(1, {"id": "1", "text": "a,b"})]
+
+
+def test_breaks_of_lines_in_a_heading_become_spaces() -> None:
+    assert read(b'id,"text\n(short)"\n1,a\n') == [Row(1, {"id": "1", "text (short)": "a"})]
+    with pytest.raises(UnableToRead, match="unusable_column"):
+        read(b'{"text\\nshort": 1}\n', "a.jsonl")
+
+
+def test_a_column_may_have_the_name_under_which_we_keep_what_fits_no_column() -> None:
+    (row,) = read(b"id,slackwater_raw\n1,mine,more,still\n")
+    assert row.values == {"id": "1", "slackwater_raw": "mine", RAW: "more,still"}
 
 
 def test_a_giant_field_is_set_aside() -> None:
@@ -92,6 +163,8 @@ def test_blank_lines_count_between_rows_and_not_at_the_end() -> None:
         (b"\xef\xbb\xbf", "empty_file", {}),
         (b'[{"id": 1}]', "json_array", {}),
         (b",,\n1,2,3\n", "no_heading", {}),
+        (b"id,te{x}t\n1,2\n", "unusable_column", {"column": "te{x}t"}),
+        (b"id," + b"x" * (MAX_LINE + 1) + b"\n1,2\n", "line_too_long", {"line": 1, "limit": MAX_LINE}),
     ],
 )
 def test_a_csv_that_cannot_be_used_says_why(data: bytes, code: str, details: dict[str, Any]) -> None:

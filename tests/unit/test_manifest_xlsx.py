@@ -1,14 +1,25 @@
 """Excel manifests: cells as Excel shows them."""
 
 import io
+import tracemalloc
 import zipfile
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from portal.packages.manifest import BadRow, Row, UnableToRead
-from portal.packages.manifest.xlsx_rows import BLANK_RUN, shown
+from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
+from portal.packages.manifest.shown import shown
 from tests.manifests import read, workbook
+
+
+def _zip(files: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return out.getvalue()
 
 
 def test_cells_become_the_text_that_excel_shows() -> None:
@@ -39,6 +50,12 @@ def test_cells_become_the_text_that_excel_shows() -> None:
         (0.5, "0%", "50%"),
         (12, '0.00" kg"', "12"),
         (time(8, 30), "h:mm", "08:30:00"),
+        (1e30, "0.00", f"1{'0' * 30}.00"),
+        (timedelta(hours=30), "[h]:mm:ss", "30:00:00"),
+        (timedelta(hours=30, minutes=5), "[h]:mm", "30:05"),
+        (timedelta(minutes=90, seconds=7), "[mm]:ss", "90:07"),
+        (timedelta(minutes=2), "[ss]", "120"),
+        (timedelta(hours=-1), "[h]:mm", "-1:00"),
         ("007", "@", "007"),
     ],
 )
@@ -46,13 +63,13 @@ def test_number_formats(value: object, number_format: str, text: str) -> None:
     assert shown(value, number_format) == text
 
 
-def test_blank_rows_count_between_rows_and_a_long_run_of_them_ends_the_sheet() -> None:
-    lines = [["id", "text"], [1, "a"], [None, None], [2, "b"], *[[None]] * BLANK_RUN, [3, "c"]]
-    assert read(workbook(lines), "a.xlsx") == [
-        Row(1, {"id": "1", "text": "a"}),
-        BadRow(2, "empty_row", {"line": 3}, {}),
-        Row(3, {"id": "2", "text": "b"}),
-    ]
+def test_blank_rows_count_between_rows_however_many_and_not_at_the_end() -> None:
+    lines: list[list[Any]] = [["id", "text"], [1, "a"], *[[None]] * 1_497, [2, "b"], [None, None], [" "], [None]]
+    first, *blank, last, between, spaces = read(workbook(lines), "a.xlsx")
+    assert first == Row(1, {"id": "1", "text": "a"})
+    assert blank == [BadRow(number, "empty_row", {"line": number + 1}, {}) for number in range(2, 1_499)]
+    assert last == Row(1_499, {"id": "2", "text": "b"})
+    assert (between, spaces.number) == (BadRow(1_500, "empty_row", {"line": 1_501}, {}), 1_501)
 
 
 def test_a_cell_beyond_the_heading_sets_its_row_aside_and_a_missing_one_is_empty() -> None:
@@ -69,14 +86,6 @@ def test_a_cell_beyond_the_heading_sets_its_row_aside_and_a_missing_one_is_empty
 def test_a_workbook_that_cannot_be_used_says_why(lines: list[list[object]], code: str) -> None:
     with pytest.raises(UnableToRead, match=code):
         read(workbook(lines), "a.xlsx")
-
-
-def _zip(files: dict[str, str]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return out.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -97,6 +106,162 @@ def test_a_truncated_workbook_is_damaged() -> None:
     data = workbook([["id"], ["x"]])
     with pytest.raises(UnableToRead, match="broken_workbook"):
         read(data[: len(data) // 2], "a.xlsx")
+
+
+_MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+_HEADING = '<row r="1"><c t="inlineStr"><is><t>id</t></is></c><c t="inlineStr"><is><t>text</t></is></c></row>'
+
+
+def _parts(rows: str, *, styles: str = "", before: str = "") -> dict[str, str]:
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    book = f'<workbook {_MAIN} xmlns:r="{office}"><sheets><sheet name="S" sheetId="1" r:id="rId1"/></sheets></workbook>'
+    return {
+        "xl/workbook.xml": book,
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{relations}">'
+        f'<Relationship Id="rId1" Type="{office}/worksheet" Target="worksheets/s.xml"/>'
+        f'<Relationship Id="rId2" Type="{office}/styles" Target="/xl/styles.xml"/>'
+        f'<Relationship Id="rId3" Type="{office}/sharedStrings" Target="texts.xml"/></Relationships>',
+        "xl/styles.xml": styles or f"<styleSheet {_MAIN}/>",
+        "xl/texts.xml": f"<sst {_MAIN}><si><t>zero</t></si>"
+        "<si><r><rPr/><t>o</t></r><r><t>ne</t></r><rPh><t>!</t></rPh></si><si><t>a_x000D_b_x005F_c</t></si></sst>",
+        "xl/worksheets/s.xml": f"<worksheet {_MAIN}>{before}<sheetData>{rows}</sheetData></worksheet>",
+    }
+
+
+def _read_rows(rows: str, **parts: str) -> list[Row | BadRow]:
+    return read(_zip(_parts(_HEADING + rows, **parts)), "a.xlsx")
+
+
+def test_texts_of_the_table_are_read_with_their_runs_and_without_their_pronunciation() -> None:
+    cells = "".join(f'<row><c t="s"><v>{number}</v></c><c><v>1</v></c></row>' for number in range(3))
+    assert [row.values["id"] for row in _read_rows(cells)] == ["zero", "one", "a\rb_c"]
+
+
+def test_elements_may_have_any_prefix() -> None:
+    data = _parts(_HEADING + '<row r="2"><c r="B2"><v>1</v></c></row>')
+    name = "xl/worksheets/s.xml"
+    for element in ("worksheet", "sheetData", "row", "c", "is", "t", "v"):
+        data[name] = data[name].replace(f"<{element}", f"<x:{element}").replace(f"</{element}>", f"</x:{element}>")
+    data[name] = data[name].replace("xmlns=", "xmlns:x=").replace("<x:c ", "<x:c  ").replace("<x:tx:", "<x:t")
+    assert read(_zip(data), "a.xlsx") == [Row(1, {"id": "", "text": "1"})]
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ('<row r="1000000000000"><c><v>1</v></c></row>', "beyond_excel"),
+        ('<row r="2"><c r="XFE2"><v>1</v></c></row>', "beyond_excel"),
+        ('<row r="3"><c><v>1</v></c></row><row r="2"><c><v>2</v></c></row>', "unordered_sheet"),
+        ('<row r="2"><c><v>1</v></c></row><row r="2"><c><v>2</v></c></row>', "unordered_sheet"),
+        ('<row r="2"><c r="B2"><v>1</v></c><c r="A2"><v>2</v></c></row>', "unordered_sheet"),
+        ('<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>', "unordered_sheet"),
+        ('<row r="2"><c r="A3"><v>1</v></c></row>', "unordered_sheet"),
+        ('<row r="x"/>', "broken_workbook"),
+        ("<row>" + "<c><v>1</v></c>" * 16_385 + "</row>", "beyond_excel"),
+        ("<row/>" * 1_048_576, "beyond_excel"),
+        ("<row>" + "<x>" * 1_000_001, "workbook_too_large"),
+        ("".join(f"<n{number}/>" for number in range(70_000)), "workbook_too_large"),
+        (f"<row {'x' * 3_000_000}='1'/>", "workbook_too_large"),
+        ("</row>", "broken_workbook"),
+    ],
+)
+def test_a_sheet_out_of_bounds_or_out_of_order_is_refused(rows: str, code: str) -> None:
+    with pytest.raises(UnableToRead, match=code):
+        _read_rows(rows)
+
+
+def test_no_row_may_be_a_heading_far_away() -> None:
+    with pytest.raises(UnableToRead, match="beyond_excel"):
+        read(_zip(_parts('<row r="1000000000000"><c><v>1</v></c></row>')), "a.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "code"),
+    [
+        ("xl/styles.xml", "<x>" + " " * (20 << 20) + "</x>", "workbook_too_large"),
+        ("xl/texts.xml", "<x>" + " " * (20 << 20) + "</x>", "workbook_too_large"),
+        ("xl/styles.xml", "<x>" * 1_000 + "</x>" * 1_000, "broken_workbook"),
+        ("xl/styles.xml", "<s><cellXfs>" + "<xf/>" * 100_001 + "</cellXfs></s>", "workbook_too_large"),
+        ("xl/styles.xml", "<broken", "broken_workbook"),
+        ("xl/texts.xml", "<sst><si><si/></si></sst>", "workbook_too_large"),
+    ],
+)
+def test_a_part_out_of_bounds_is_refused(part: str, text: str, code: str) -> None:
+    with pytest.raises(UnableToRead, match=code):
+        read(_zip({**_parts(_HEADING + "<row><c><v>1</v></c></row>"), part: text}), "a.xlsx")
+
+
+def test_a_giant_text_sets_its_row_aside_and_is_not_held(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    parts = _parts("")
+    before, after = parts.pop("xl/worksheets/s.xml").split("<sheetData>")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+        with archive.open("xl/worksheets/s.xml", "w") as sheet:
+            sheet.write(f'{before}<sheetData>{_HEADING}<row><c t="inlineStr"><is><t>'.encode())
+            for _ in range(40):
+                sheet.write(b"x" * (1 << 20))
+            sheet.write(f"</t></is></c></row><row><c><v>2</v></c></row>{after}".encode())
+    with path.open("rb") as stream:
+        reading = Reading("xlsx", columns=("id", "text"))
+        tracemalloc.start()
+        found = [(row.number, type(row)) for row in rows(stream, reading)]
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert found == [(1, BadRow), (2, Row)]
+    assert peak < 16 << 20
+
+
+def test_a_cell_that_cannot_be_shown_sets_its_row_aside_alone() -> None:
+    styles = (
+        f'<styleSheet {_MAIN}><numFmts><numFmt numFmtId="170" formatCode="0.00"/></numFmts>'
+        '<cellXfs><xf/><xf numFmtId="170"/><xf numFmtId="14"/></cellXfs></styleSheet>'
+    )
+    cells = ['s="1"><v>1e30</v>', 's="1"><v>1e999</v>', 's="2"><v>-5</v>', 's="2"><v>9e99</v>', 't="s"><v>77</v>',
+             "><v>1_0</v>", "><v>x</v>"]  # fmt: skip
+    found = _read_rows("".join(f"<row><c><v>1</v></c><c {cell}</c></row>" for cell in cells), styles=styles)
+    assert found[0] == Row(1, {"id": "1", "text": f"1{'0' * 30}.00"})
+    assert [row.code for row in found[1:] if isinstance(row, BadRow)] == ["malformed_row"] * 6
+    assert isinstance(found[1], BadRow)
+    assert found[1].detail == {"problem": "cell_not_shown", "line": 3, "position": 2}
+
+
+def _patched(data: bytes, *, flags: int = 0, method: int | None = None) -> bytes:
+    """The archive with these flags and this compression method claimed of every part."""
+    out = bytearray(data)
+    for magic, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        start = 0
+        while (start := data.find(magic, start)) >= 0:
+            out[start + at] |= flags
+            if method is not None:
+                out[start + at + 2] = method
+            start += 4
+    return bytes(out)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (_patched(workbook([["id"], ["x"]]), flags=1), "old_excel"),
+        (_patched(workbook([["id"], ["x"]]), method=9), "broken_workbook"),
+        (_patched(workbook([["id"], ["x"]]), method=12), "broken_workbook"),
+        (_patched(workbook([["id"], ["x"]]), method=14), "broken_workbook"),
+        (_zip({"[Content_Types].xml": "<Types/>"}), "broken_workbook"),
+    ],
+)
+def test_an_archive_that_is_locked_or_packed_otherwise_is_refused(data: bytes, code: str) -> None:
+    with pytest.raises(UnableToRead, match=code):
+        read(data, "a.xlsx")
+
+
+def test_an_archive_with_a_giant_directory_is_refused_before_it_is_read() -> None:
+    data = bytearray(workbook([["id"], ["x"]]))
+    end = data.rfind(b"PK\x05\x06")
+    data[end + 12 : end + 16] = (5 << 20).to_bytes(4, "little")
+    with pytest.raises(UnableToRead, match="workbook_too_large"):
+        read(bytes(data), "a.xlsx")
 
 
 def test_entities_in_a_workbook_are_never_expanded() -> None:

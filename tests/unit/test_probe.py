@@ -1,7 +1,9 @@
 """What an upload is, is found while it streams past, however it is cut into chunks."""
 
+import bz2
 import codecs
 import hashlib
+import lzma
 
 import pytest
 from hypothesis import given
@@ -62,7 +64,7 @@ def test_a_broken_byte_in_proven_utf8_is_not_taken_for_gb18030() -> None:
 
 
 def test_a_character_cut_off_at_the_end_is_a_fault() -> None:
-    assert refused("内容\n潮水".encode()[:-1] + b"", chunk=4).code in {"undecodable", "broken_utf8"}
+    assert refused("内容\n潮水".encode()[:-1] + b"", chunk=4).code == "broken_utf8"
     assert refused(b"\xef\xbb\xbfid\n\xe6\xbd").code == "broken_utf8"
 
 
@@ -75,10 +77,56 @@ def test_a_character_cut_off_at_the_end_is_a_fault() -> None:
         (b"\x1f\x8b\x08xxxxxx", "wrong_format"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1xx", "old_excel"),
         ("id,text\n1,a".encode("utf-16"), "utf16"),
+        ("id,text\n1,a".encode("utf-16-le"), "utf16"),
+        ("id,内容\n1,潮水\n".encode("utf-16-be"), "utf16"),
+        (bz2.compress(b"id,text\n1,a\n"), "wrong_format"),
+        (lzma.compress(b"id,text\n1,a\n"), "wrong_format"),
+        (b"\x28\xb5\x2f\xfd\x04\x58", "wrong_format"),
     ],
 )
 def test_other_files_are_named(data: bytes, code: str) -> None:
-    assert refused(data).code == code
+    assert refused(data, chunk=64).code == code
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_the_bad_line_is_named_whatever_ends_lines(end: bytes, chunk: int) -> None:
+    assert refused(end.join([b"id,text", b"1,a", b"2,\xff\xff", b""]), chunk=chunk).details == {"line": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("id,text\n1,Le garçon est déjà là\n2,café crème\n", "latin-1"),
+        ("id,text\n1,schöne Grüße\n", "cp1252"),
+        ("id,text\n1,Быстрая доставка и хорошее качество товара\n" * 3, "cp1251"),
+        ("id,text\n1,とても良い商品でした、また買いたいです\n" * 3, "shift-jis"),
+    ],
+)
+def test_another_encoding_is_not_taken_for_chinese(text: str, encoding: str) -> None:
+    error = refused(text.encode(encoding), chunk=16)
+    assert (error.code, error.details) in [("unknown_encoding", {"line": 2}), ("undecodable", {"line": 2})]
+
+
+@pytest.mark.parametrize("text", ["상품이 아주 좋습니다 배송도 빠르고 만족합니다 다시 사고 싶어요"])
+def test_what_might_be_chinese_and_hardly_is_counts_as_doubtful(text: str) -> None:
+    assert probed(text.encode("euc-kr")).certainty == "doubtful"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,text\n1,这个shampoo很好用，洗完头发很顺\n2,物流很快，第二天就到了\n",
+        "id,text\n1,這個洗髮水很好用，頭髮很順，會再買的\n",
+        "编号,内容\n1,OK，好\n",
+    ],
+)
+def test_chinese_is_likely(text: str) -> None:
+    assert probed(text.encode("gb18030")).certainty == "likely"
+
+
+def test_utf8_cut_in_its_last_character_is_not_taken_for_chinese() -> None:
+    assert refused("好的".encode()[:-1]).code == "broken_utf8"
 
 
 def test_the_limit_stops_an_upload_at_once() -> None:

@@ -62,6 +62,12 @@ def test_extraction_has_a_column_for_each_property() -> None:
     ]  # fmt: skip
 
 
+def test_a_key_that_one_row_alone_has_is_kept_beside_ours() -> None:
+    layout = Layout.of(_package(reading={"columns": ["id"]}))
+    line = layout.result({"id": "1", "slackwater_output": "mine"}, Outcome(1, "succeeded", "good"))
+    assert (line["slackwater_output"], line["slackwater_output_2"]) == ("good", "mine")
+
+
 def test_json_lines_hold_what_the_row_had_and_one_line_each() -> None:
     layout = Layout.of(_package(reading={"columns": ["id"]}))
     line = json_lines().line(

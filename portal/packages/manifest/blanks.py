@@ -14,11 +14,11 @@ class Numbering:
         self.held = 0
         """Blank rows since the last row."""
 
-    def blank(self, line: int) -> None:
-        """A blank row at ``line`` of the file."""
+    def blank(self, line: int, rows: int = 1) -> None:
+        """So many blank rows, the first of them at ``line`` of the file."""
         if not self.held:
             self._first_line = line
-        self.held += 1
+        self.held += rows
 
     def released(self) -> Iterator[BadRow]:
         """The blank rows before a row that was just found, as rows set aside."""

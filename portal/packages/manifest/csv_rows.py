@@ -1,23 +1,41 @@
 """CSV manifests, by the standard library's reader in its strict mode. Pure."""
 
 import csv
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from portal.packages.manifest.blanks import Numbering
-from portal.packages.manifest.lines import Lines, lines_of
-from portal.packages.manifest.reading import MAX_FIELD, RAW, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
+from portal.packages.manifest.lines import Lines, LineTooLong, lines_of, too_long
+from portal.packages.manifest.reading import (
+    MAX_FIELD,
+    MAX_LINE,
+    RAW,
+    BadRow,
+    Reading,
+    Row,
+    Rows,
+    UnableToRead,
+    checked_columns,
+)
 
 if TYPE_CHECKING:
     from _csv import Reader
 
 csv.field_size_limit(MAX_FIELD)  # holds for the whole process; an unclosed quote must not swallow a file into memory
 
+SUSPECT_LINES = 100
+"""A field with more lines is looked at: is it a long text, or did a stray quotation mark swallow rows?"""
+SUSPECT_LINES_ALONE = 1_000
+"""The same where rows have one column, so that any line of a text looks like a row."""
+SWALLOWED_SHARE = 0.8
+
 
 def describe(stream: BinaryIO, reading: Reading) -> Reading:
     """``reading`` with the columns of the heading; raises :class:`UnableToRead` without heading or rows."""
     with lines_of(stream, reading.encoding) as lines:
-        described = replace(reading, columns=checked_columns(_heading(_reader(lines, reading), lines)))
+        heading = _heading(_reader(lines, reading), lines, reading.delimiter)
+    described = replace(reading, columns=checked_columns(heading))
     for _row in rows(stream, described):
         return described
     raise UnableToRead("no_rows")
@@ -28,8 +46,8 @@ def rows(stream: BinaryIO, reading: Reading) -> Rows:
     numbering = Numbering()
     with lines_of(stream, reading.encoding) as lines:
         reader = _reader(lines, reading)
-        _heading(reader, lines)
-        while (fields := _record(reader, lines)) is not None:
+        _heading(reader, lines, reading.delimiter)
+        while (fields := _record(reader, lines, reading)) is not None:
             if fields == []:
                 numbering.blank(lines.first)
                 continue
@@ -44,35 +62,92 @@ def _reader(lines: Lines, reading: Reading) -> "Reader":
     return csv.reader(lines, delimiter=reading.delimiter, strict=True)
 
 
-def _heading(reader: "Reader", lines: Lines) -> list[str]:
-    while (fields := _record(reader, lines)) is not None:
-        if isinstance(fields, BadRow):
-            raise UnableToRead("no_heading")
-        if fields:
+def _heading(reader: "Reader", lines: Lines, delimiter: str) -> list[str]:
+    while fields := _fields_above_rows(reader, lines):
+        if lines.raw.strip('"').casefold() != f"sep={delimiter}":  # a note to Excel, no heading
             return fields
     raise UnableToRead("empty_file")
 
 
-def _record(reader: "Reader", lines: Lines) -> list[str] | BadRow | None:
+def _fields_above_rows(reader: "Reader", lines: Lines) -> list[str] | None:
+    """The next fields that there are; a heading has no rows to compare with, so it must be right itself."""
+    fields: list[str] = []
+    while not fields:
+        lines.begin()
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return None
+        except LineTooLong as error:
+            raise UnableToRead("line_too_long", line=lines.count, limit=MAX_LINE) from error
+        except csv.Error as error:
+            is_open = lines.ended or len(lines.record) > 1
+            raise UnableToRead("unclosed_quote" if is_open else "no_heading", line=lines.first) from error
+    return fields
+
+
+def _record(reader: "Reader", lines: Lines, reading: Reading) -> list[str] | BadRow | None:
     """The next record's fields, ``[]`` for a blank line, a bad row still without its number, ``None`` at the end."""
     lines.begin()
     try:
-        return next(reader)
+        fields = next(reader)
     except StopIteration:
         return None
-    except csv.Error as error:
-        return _unreadable(lines, error)
+    except LineTooLong:
+        return _too_long(lines)
+    except csv.Error:
+        return _unreadable(lines, reading)
+    is_suspect = len(lines.record) > SUSPECT_LINES or len(fields) != len(reading.columns)
+    if is_suspect and _has_swallowed_rows(lines.record, reading):
+        return _first_alone(lines)
+    return fields
 
 
-def _unreadable(lines: Lines, error: csv.Error) -> BadRow:
-    size = sum(map(len, lines.record))
-    if lines.ended or (len(lines.record) > 1 and size > MAX_FIELD):
-        raise UnableToRead("unclosed_quote", line=lines.first) from error
-    if size > MAX_FIELD:
-        detail = {"problem": "field_too_long", "line": lines.first, "limit": MAX_FIELD}
-    else:
-        detail = {"line": lines.first}
+def _too_long(lines: Lines) -> BadRow:
+    if len(lines.record) == 1:
+        return too_long(lines)
+    return _first_alone(lines)
+
+
+def _unreadable(lines: Lines, reading: Reading) -> BadRow:
+    if sum(map(len, lines.record)) <= MAX_FIELD:
+        return _first_alone(lines)
+    if len(lines.record) > 1 and _has_swallowed_rows(lines.record, reading):
+        return _first_alone(lines)
+    detail = {"problem": "field_too_long", "line": lines.first, "limit": MAX_FIELD}
+    raw = lines.raw
+    _skip_to_close(lines)
+    return BadRow(0, "malformed_row", detail, {RAW: raw})
+
+
+def _first_alone(lines: Lines) -> BadRow:
+    """The first line of the record as a bad row. What follows is read anew: it may be rows that a quote swallowed."""
+    detail: dict[str, Any] = {"line": lines.first}
+    if len(lines.record) > 1 or lines.ended:
+        detail["problem"] = "stray_quote"
+    lines.give_back()
     return BadRow(0, "malformed_row", detail, {RAW: lines.raw})
+
+
+def _has_swallowed_rows(record: list[str], reading: Reading) -> bool:
+    """Are most lines after the first whole rows by themselves? Text that merely has many lines does not look so."""
+    width = len(reading.columns)
+    if width == 1:
+        return len(record) > SUSPECT_LINES_ALONE
+    whole = sum(line.count(reading.delimiter) == width - 1 for line in record[1:-1])
+    return whole > SWALLOWED_SHARE * len(record[1:-1])
+
+
+def _skip_to_close(lines: Lines) -> None:
+    """Read on to where the quotation mark of a field that is too long is closed; nothing more of it is kept."""
+    first = lines.first
+    is_open = sum(line.count('"') for line in lines.record) % 2 == 1
+    while is_open:
+        lines.begin()
+        with suppress(LineTooLong):
+            is_open = next(lines, '"').count('"') % 2 == 0
+        if lines.ended:
+            raise UnableToRead("unclosed_quote", line=first)
 
 
 def _row(number: int, fields: list[str], reading: Reading, lines: Lines) -> Row | BadRow:

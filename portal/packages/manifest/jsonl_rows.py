@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, BinaryIO, NoReturn
 
 from portal.packages.manifest.blanks import Numbering
-from portal.packages.manifest.lines import Lines, lines_of
+from portal.packages.manifest.lines import Lines, LineTooLong, lines_of, too_long
 from portal.packages.manifest.reading import RAW, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
 
 LOOKED_AT = 100
@@ -42,7 +42,7 @@ def _columns(names: list[str]) -> tuple[str, ...]:
     columns = checked_columns(different)
     for name, column in zip(different, columns, strict=True):
         if name != column:  # a key with spaces around it could not be named in a prompt
-            raise UnableToRead("padded_key", column=name)
+            raise UnableToRead("padded_key" if name != name.strip() else "unusable_column", column=name)
     return columns
 
 
@@ -52,6 +52,10 @@ def rows(stream: BinaryIO, reading: Reading) -> Rows:
     absent = dict.fromkeys(reading.columns, "")
     with lines_of(stream, reading.encoding) as lines:
         while (line := _next(lines)) is not None:
+            if isinstance(line, BadRow):
+                yield from numbering.released()
+                yield line._replace(number=numbering.next())
+                continue
             if not line.strip():
                 numbering.blank(lines.first)
                 continue
@@ -59,9 +63,12 @@ def rows(stream: BinaryIO, reading: Reading) -> Rows:
             yield _row(numbering.next(), line, absent, lines)
 
 
-def _next(lines: Lines) -> str | None:
+def _next(lines: Lines) -> str | BadRow | None:
     lines.begin()
-    return next(lines, None)
+    try:
+        return next(lines, None)
+    except LineTooLong:
+        return too_long(lines)
 
 
 def _row(number: int, line: str, absent: dict[str, str], lines: Lines) -> Row | BadRow:

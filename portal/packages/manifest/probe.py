@@ -5,6 +5,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from portal.packages.manifest.encoding import Plausibility
 from portal.packages.manifest.reading import UnableToRead
 
 Content: TypeAlias = Literal["text", "zip"]
@@ -18,6 +19,9 @@ _CONTAINERS = (
     (b"PAR1", "wrong_format", "Parquet"),
     (b"\x89PNG", "wrong_format", "PNG"),
     (b"\xff\xd8\xff", "wrong_format", "JPEG"),
+    *((b"BZh%d1AY&" % size, "wrong_format", "BZIP2") for size in range(1, 10)),
+    (b"\xfd7zXZ\0", "wrong_format", "XZ"),
+    (b"\x28\xb5\x2f\xfd", "wrong_format", "Zstandard"),
 )
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROOF = 20
@@ -37,13 +41,33 @@ class Probed:
     certainty: str = "proven"
 
 
+class _LineEnds:
+    """Ends of lines of any kind, however the text is cut into chunks."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._ended_in_return = False
+
+    def after(self, chunk: bytes) -> int:
+        """How many there were when ``chunk`` is over."""
+        if self._ended_in_return and chunk.startswith(b"\n"):
+            self._count -= 1
+        self._count += chunk.count(b"\n") + chunk.count(b"\r") - chunk.count(b"\r\n")
+        if chunk:
+            self._ended_in_return = chunk.endswith(b"\r")
+        return self._count
+
+
 class _Decoding:
     """One candidate encoding, tried strictly chunk by chunk until it fails."""
 
     def __init__(self, encoding: str) -> None:
         self._decoder = codecs.getincrementaldecoder(encoding)("strict")
-        self._lines = 0
+        self._lines = _LineEnds()
+        self._plausibility = Plausibility() if encoding == "gb18030" else None
         self.failed_line: int | None = None
+        self.is_cut = False
+        """Did it fail only because the text ends within a character?"""
         self.multibyte = 0
 
     def feed(self, chunk: bytes, *, final: bool = False) -> None:
@@ -53,11 +77,18 @@ class _Decoding:
             text = self._decoder.decode(chunk, final)
         except UnicodeDecodeError as error:
             good = error.object[: error.start]
-            self.failed_line = self._lines + good.count(b"\n") + 1
+            self.failed_line = self._lines.after(good) + 1
+            self.is_cut = final
             self._count(good.decode(error.encoding, "ignore"), good)
             return
         self._count(text, chunk)
-        self._lines += chunk.count(b"\n")
+        self._lines.after(chunk)
+        if self._plausibility is not None:
+            self._plausibility.feed(text)
+
+    def verdict(self) -> str:
+        """How much sense the text makes so far."""
+        return self._plausibility.verdict() if self._plausibility is not None else "likely"
 
     def _count(self, text: str, raw: bytes) -> None:
         if self.multibyte < _PROOF:
@@ -103,7 +134,7 @@ class Probe:
         if self._content != "text":
             return
         if b"\0" in chunk:
-            raise UnableToRead("binary_file")
+            raise UnableToRead("utf16" if _is_utf16(chunk) else "binary_file")
         self._utf8.feed(chunk, final=final)
         if not self._has_bom():
             self._gb18030.feed(chunk, final=final)
@@ -115,7 +146,7 @@ class Probe:
 
     def _refuse_undecodable(self) -> None:
         """UTF-8 is out: stop at once unless GB18030 still holds and the file has not proven to be UTF-8."""
-        if self._has_bom() or self._utf8.multibyte >= _PROOF:
+        if self._has_bom() or self._utf8.is_cut or self._utf8.multibyte >= _PROOF:
             raise UnableToRead("broken_utf8", line=self._utf8.failed_line)
         if self._gb18030.failed_line is not None:
             raise UnableToRead("undecodable", line=self._gb18030.failed_line)
@@ -134,4 +165,15 @@ class Probe:
     def _encoding(self) -> tuple[str, str]:
         if self._has_bom():
             return "utf-8-sig", "declared"
-        return ("utf-8", "proven") if self._utf8.failed_line is None else ("gb18030", "likely")
+        if self._utf8.failed_line is None:
+            return "utf-8", "proven"
+        verdict = self._gb18030.verdict()
+        if verdict == "nonsense":
+            raise UnableToRead("unknown_encoding", line=self._utf8.failed_line)
+        return "gb18030", verdict
+
+
+def _is_utf16(chunk: bytes) -> bool:
+    """Is every other byte of a text often 0, and never the one beside? So it is without a byte order mark."""
+    high, low = chunk[::2].count(0), chunk[1::2].count(0)
+    return min(high, low) == 0 and max(high, low) > 1 and max(high, low) * 10 >= len(chunk)

@@ -1,11 +1,12 @@
 """What reading a manifest is about: rows, rows that cannot be used, and files that cannot be read. Pure."""
 
+import re
 from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-RAW = "slackwater_raw"
-"""The key under which a bad row keeps what could not be put into columns."""
+RAW = "\0raw"
+"""The key under which a bad row keeps what could not be put into columns; no column can have this name."""
 
 MAX_COLUMNS = 500
 MAX_COLUMN_NAME = 200
@@ -49,8 +50,9 @@ Rows: TypeAlias = Generator[Row | BadRow, None, None]
 class Reading:
     """How a manifest is read. ``certainty`` says how sure the encoding is:
 
-    ``declared`` (a byte order mark or a format that says so), ``proven`` (valid UTF-8) or ``likely`` (GB18030,
-    which almost any bytes fit: a person should look at the first rows).
+    ``declared`` (a byte order mark or a format that says so), ``proven`` (valid UTF-8), ``likely`` (GB18030,
+    which almost any bytes fit: a person should look at the first rows) or ``doubtful`` (GB18030 with characters that
+    Chinese text seldom has).
     """
 
     format: str
@@ -69,9 +71,20 @@ class Reading:
         return cls(**{**stored, "columns": tuple(stored["columns"])})
 
 
+def is_usable_column(name: str) -> bool:
+    """Can a key that a later row brings be the heading of a column, exactly as it is?"""
+    return 0 < len(name) <= MAX_COLUMN_NAME and bool(name.strip()) and "\0" not in name
+
+
+_BREAK = re.compile(r"\s*[\r\n]\s*")
+
+
 def checked_columns(names: list[str]) -> tuple[str, ...]:
-    """Column names without surrounding spaces; raises :class:`UnableToRead` for missing and repeated ones."""
-    columns = [name.strip().removeprefix("\ufeff") for name in names]
+    """Column names without surrounding spaces and breaks of lines.
+
+    Raises :class:`UnableToRead` for missing and repeated ones, and for those that a prompt could not name.
+    """
+    columns = [_BREAK.sub(" ", name.strip().removeprefix("\ufeff")) for name in names]
     if not any(columns):
         raise UnableToRead("no_heading")
     if len(columns) > MAX_COLUMNS:
@@ -82,6 +95,8 @@ def checked_columns(names: list[str]) -> tuple[str, ...]:
             raise UnableToRead("unnamed_column", position=position)
         if len(name) > MAX_COLUMN_NAME:
             raise UnableToRead("long_column", position=position, limit=MAX_COLUMN_NAME)
+        if "{" in name or "}" in name:
+            raise UnableToRead("unusable_column", column=name)
         if name in seen:
             raise UnableToRead("duplicate_column", column=name)
         seen.add(name)

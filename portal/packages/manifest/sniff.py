@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-import zipfile
+import re
 from itertools import islice
 from pathlib import PurePath
 from typing import BinaryIO
@@ -11,10 +11,13 @@ from typing import BinaryIO
 from portal.packages.manifest import csv_rows, jsonl_rows, xlsx_rows
 from portal.packages.manifest.probe import Probed
 from portal.packages.manifest.reading import Reading, UnableToRead
+from portal.packages.manifest.workbook import damage_told, opened
 
 TEXT_SUFFIXES = frozenset({"", ".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json"})
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 _DELIMITERS = (",", "\t", ";", "|")
+_NOTED = re.compile('"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
+"""The first line that tells Excel the delimiter."""
 _SAMPLE = 256 * 1024
 _SAMPLE_ROWS = 20
 _ZIPPED = {
@@ -45,15 +48,14 @@ def sniff(stream: BinaryIO, found: Probed, filename: str) -> Reading:
 
 
 def _refuse_other_zip(stream: BinaryIO) -> None:
-    try:
-        with zipfile.ZipFile(stream) as archive:
-            names = set(archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise UnableToRead("broken_workbook") from error
+    with damage_told(), opened(stream) as archive:
+        names = set(archive.namelist())
     if "xl/workbook.xml" in names:
         return
-    known = next((kind for name, kind in _ZIPPED.items() if name in names), "ZIP")
-    raise UnableToRead("wrong_format", found=known)
+    known = next((kind for name, kind in _ZIPPED.items() if name in names), None)
+    if known is None and "[Content_Types].xml" in names:  # a workbook may lie elsewhere, or be missing
+        return
+    raise UnableToRead("wrong_format", found=known or "ZIP")
 
 
 def _sniff_text(stream: BinaryIO, found: Probed, *, is_json: bool) -> Reading:
@@ -95,5 +97,8 @@ def _delimiter(sample: str) -> str:
             return (0.0, 0)
         return (sum(count == counts[0] for count in counts) / len(counts), counts[0])
 
+    noted = _NOTED.match(sample)
+    if noted:
+        return noted[1]
     best = max(_DELIMITERS, key=fitness)
     return best if fitness(best)[1] else ","

@@ -1,154 +1,110 @@
-"""Excel manifests: the first sheet, read as a stream by openpyxl with defusedxml; cells as Excel shows them. Pure."""
+"""Excel manifests: the first sheet, read as a stream; cells as Excel shows them. Pure but for a temporary file."""
 
-import re
-import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import date, datetime, time, timedelta
-from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, BinaryIO
-from xml.etree.ElementTree import ParseError
-
-import openpyxl
+from contextlib import closing, contextmanager
+from typing import BinaryIO
 
 from portal.packages.manifest.blanks import Numbering
-from portal.packages.manifest.reading import MAX_FIELD, RAW, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
-
-BLANK_RUN = 1_000
-"""So many blank rows in a run are the end of the sheet, whatever size it claims."""
-MOST_STRINGS_BYTES = 256 * 1024**2
-"""openpyxl holds the table of shared strings in memory."""
-MOST_UNPACKED_BYTES = 4 * 1024**3
-
-_DAMAGED = (
-    zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError,
-)  # fmt: skip
-
-assert openpyxl.DEFUSEDXML, "openpyxl must find defusedxml"
+from portal.packages.manifest.reading import (
+    MAX_FIELD,
+    MAX_LINE,
+    RAW,
+    BadRow,
+    Reading,
+    Row,
+    Rows,
+    UnableToRead,
+    checked_columns,
+)
+from portal.packages.manifest.shared_texts import SharedTexts
+from portal.packages.manifest.sheet import Line, lines
+from portal.packages.manifest.shown import UnableToShow, text_of
+from portal.packages.manifest.workbook import Book, damage_told, opened
 
 
 def describe(stream: BinaryIO) -> Reading:
     """The reading of a workbook; raises :class:`UnableToRead` without a heading or rows."""
-    with _cells(stream) as sheet:
-        heading = next((cells for _, cells in sheet if any(cells)), None)
-    if heading is None:
-        raise UnableToRead("no_sheet")
-    reading = Reading("xlsx", columns=checked_columns(_trimmed(heading)), certainty="declared")
-    for _row in rows(stream, reading):
-        return reading
-    raise UnableToRead("no_rows")
+    with damage_told(), _book(stream) as book:
+        source = _lines(book)
+        heading = next(source, None)
+        if heading is None:
+            raise UnableToRead("no_sheet")
+        texts, hidden = _texts(heading, book)
+        if hidden or not texts:
+            raise UnableToRead("no_heading")
+        columns = checked_columns(_filled(texts, max(texts)))
+        if next(source, None) is None:
+            raise UnableToRead("no_rows")
+    return Reading("xlsx", columns=columns, certainty="declared")
 
 
 def rows(stream: BinaryIO, reading: Reading) -> Rows:
     """See ``portal.packages.manifest.rows``."""
     numbering = Numbering()
-    in_heading = True
-    with _cells(stream) as sheet:
-        for line, cells in sheet:
-            if not any(cells):
-                numbering.blank(line)
-                if numbering.held >= BLANK_RUN:
-                    return
-            elif in_heading:
-                in_heading = False
-                numbering = Numbering()
-            else:
-                yield from numbering.released()
-                yield _row(numbering.next(), line, cells, reading.columns)
-
-
-def _trimmed(cells: list[str]) -> list[str]:
-    width = max(position for position, text in enumerate(cells, start=1) if text)
-    return cells[:width]
-
-
-def _row(number: int, line: int, cells: list[str], columns: tuple[str, ...]) -> Row | BadRow:
-    fields = _trimmed(cells)
-    values = dict(zip(columns, fields + [""] * (len(columns) - len(fields)), strict=False))
-    if len(fields) > len(columns):
-        detail = {"fields": len(fields), "expected": len(columns), "line": line}
-        return BadRow(number, "ragged_row", detail, {**values, RAW: "\t".join(fields[len(columns) :])})
-    if any(len(text) > MAX_FIELD for text in fields):
-        return BadRow(number, "malformed_row", {"problem": "field_too_long", "line": line, "limit": MAX_FIELD}, {})
-    return Row(number, values)
+    with damage_told(), _book(stream) as book:
+        source = _lines(book)
+        last = next(source).number
+        for line in source:
+            numbering.blank(last + 1, line.number - last - 1)
+            yield from numbering.released()
+            yield _row(numbering.next(), line, book, reading.columns)
+            last = line.number
 
 
 @contextmanager
-def _cells(stream: BinaryIO) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """The rows of the first sheet as (number in the sheet, texts)."""
-    stream.seek(0)
+def _book(stream: BinaryIO) -> Iterator[Book]:
+    with opened(stream) as archive, closing(SharedTexts()) as texts:
+        yield Book(archive, texts)
+
+
+def _lines(book: Book) -> Iterator[Line]:
+    """The rows in which something can be seen."""
+    return (line for line in lines(book.sheet()) if any(_is_seen(cell.kind, cell.stored, book) for cell in line.cells))
+
+
+def _is_seen(kind: str, stored: str, book: Book) -> bool:
     try:
-        _refuse_too_large(stream)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-    except _DAMAGED as error:
-        if isinstance(error, UnableToRead):
-            raise
-        raise UnableToRead("broken_workbook") from error
-    try:
-        yield _texts(book)
-    finally:
-        book._archive.fp = None  # type: ignore[attr-defined]  # closing the workbook must leave the stream open
-        book.close()
+        return kind != "s" or not book.texts.is_blank(int(stored))
+    except (ValueError, IndexError):
+        return True
 
 
-def _refuse_too_large(stream: BinaryIO) -> None:
-    with zipfile.ZipFile(stream) as archive:
-        sizes: dict[str, int] = {str(info.filename): info.file_size for info in archive.infolist()}
-    if sizes.get("xl/sharedStrings.xml", 0) > MOST_STRINGS_BYTES or sum(sizes.values()) > MOST_UNPACKED_BYTES:
-        raise UnableToRead("workbook_too_large")
+def _texts(line: Line, book: Book) -> tuple[dict[int, str], int]:
+    """The texts by column, as many as one row may have, and the first column that cannot be shown, or 0."""
+    texts: dict[int, str] = {}
+    left = MAX_LINE
+    hidden = 0
+    for cell in line.cells:
+        try:
+            text = text_of(cell, book)
+        except UnableToShow:
+            hidden = hidden or cell.column
+            continue
+        left -= len(text)
+        if text and left >= 0:
+            texts[cell.column] = text
+    return texts, hidden
 
 
-def _texts(book: Any) -> Iterator[tuple[int, list[str]]]:
-    if not book.worksheets:
-        raise UnableToRead("no_sheet")
-    sheet = book.worksheets[0]
-    try:
-        sheet.reset_dimensions()  # what a sheet says of its size is often wrong
-        for line, cells in enumerate(sheet.iter_rows(), start=1):
-            yield line, [shown(cell.value, cell.number_format) if cell.value is not None else "" for cell in cells]
-    except _DAMAGED as error:
-        raise UnableToRead("broken_workbook") from error
+def _filled(texts: dict[int, str], width: int) -> list[str]:
+    return [texts.get(column, "") for column in range(1, width + 1)]
 
 
-def shown(value: Any, number_format: str) -> str:
-    """A cell's value as text: numbers as their format shows them (without grouping), dates in ISO 8601."""
-    match value:
-        case str():
-            return value
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case int() | float():
-            return _number(value, number_format)
-        case datetime():
-            has_time = value.time() != time() or "h" in number_format.lower()
-            return value.isoformat(sep=" ", timespec="seconds") if has_time else value.date().isoformat()
-        case date() | time():
-            return value.isoformat()
-        case timedelta():
-            return str(value)
-    return str(value)
+def _row(number: int, line: Line, book: Book, columns: tuple[str, ...]) -> Row | BadRow:
+    texts, hidden = _texts(line, book)
+    values = dict(zip(columns, _filled(texts, len(columns)), strict=True))
+    if hidden:
+        detail = {"problem": "cell_not_shown", "line": line.number, "position": hidden}
+        return BadRow(number, "malformed_row", detail, values)
+    if any(len(text) > MAX_FIELD for text in texts.values()) or sum(map(len, values.values())) > MAX_LINE:
+        return BadRow(number, "malformed_row", _too_long(line), {})
+    width = max(texts, default=0)
+    if width > len(columns):
+        beyond = "\t".join(text for column, text in texts.items() if column > len(columns))
+        detail = {"fields": width, "expected": len(columns), "line": line.number}
+        return BadRow(number, "ragged_row", detail, {**values, RAW: beyond})
+    return Row(number, values)
 
 
-_PLAIN = re.compile(r"^[#,]*(?P<zeros>0+)(?:\.(?P<places>0+))?(?P<percent>%)?$")
-
-
-def _number(value: float, number_format: str) -> str:
-    """Formats such as ``0.00``, ``#,##0``, ``00000`` and ``0.0%`` are followed, others shown with all digits."""
-    layout = _PLAIN.match(number_format.partition(";")[0])
-    if layout is None:
-        return _general(value)
-    places = len(layout["places"] or "")
-    exact = Decimal(_general(value)) * (100 if layout["percent"] else 1)
-    rounded = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
-    width = len(layout["zeros"]) + (places + 1 if places else 0)
-    digits = f"{abs(rounded):f}".zfill(width)
-    return f"{'-' if rounded < 0 else ''}{digits}{layout['percent'] or ''}"
-
-
-def _general(value: float) -> str:
-    """Up to 15 significant digits, as many as Excel keeps, never in exponent form."""
-    return str(value) if isinstance(value, int) else f"{Decimal(format(value, '.15g')):f}"
+def _too_long(line: Line) -> dict[str, object]:
+    return {"problem": "field_too_long", "line": line.number, "limit": MAX_FIELD}

@@ -1,0 +1,130 @@
+"""A cell as text, the way Excel shows it. Pure."""
+
+import math
+import re
+from datetime import date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
+from typing import Any
+
+from openpyxl.styles.numbers import is_date_format, is_timedelta_format
+from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel, from_ISO8601
+
+from portal.packages.manifest.shared_texts import unescaped
+from portal.packages.manifest.sheet import Cell
+from portal.packages.manifest.workbook import Book
+
+_EXACT = Context(prec=400)
+"""Enough digits for the largest number of a cell, about 10^308."""
+_WHOLE = re.compile(r"-?[0-9]{1,15}")
+
+
+class UnableToShow(ValueError):
+    """The cell holds something that has no text, such as a date before 1900."""
+
+
+def text_of(cell: Cell, book: Book) -> str:
+    """The text of ``cell``; raises :class:`UnableToShow`."""
+    try:
+        match cell.kind:
+            case "s":
+                return book.texts[int(cell.stored)]
+            case "inlineStr" | "str" | "e":
+                return unescaped(cell.stored)
+            case "b":
+                return shown(cell.stored not in {"0", "false"}, "General")
+            case "d":
+                return shown(_moment(cell.stored), book.formats.code(cell.style))
+        return _number_of(cell.stored, book.formats.code(cell.style), is_mac=book.counts_from_1904)
+    except (ValueError, ArithmeticError, LookupError, TypeError) as error:
+        raise UnableToShow(cell.kind) from error
+
+
+def _moment(stored: str) -> Any:
+    return from_ISO8601(stored)  # type: ignore[no-untyped-call]
+
+
+def _number_of(stored: str, code: str, *, is_mac: bool) -> str:
+    kind = _kind_of(code)
+    if kind == "number" and code == "General" and _WHOLE.fullmatch(stored):
+        return str(int(stored))
+    value = int(stored) if _WHOLE.fullmatch(stored) else _float(stored)
+    if kind == "number":
+        return shown(value, code)
+    epoch = MAC_EPOCH if is_mac else WINDOWS_EPOCH
+    if kind == "date" and value < 0:
+        raise UnableToShow("date")
+    return shown(from_excel(value, epoch, timedelta=kind == "span"), code)
+
+
+def _float(stored: str) -> float:
+    if not stored.isascii() or "_" in stored or not math.isfinite(value := float(stored)):
+        raise UnableToShow("number")
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _kind_of(code: str) -> str:
+    if is_timedelta_format(code):
+        return "span"
+    return "date" if is_date_format(code) else "number"
+
+
+def shown(value: Any, number_format: str) -> str:
+    """A cell's value as text: numbers as their format shows them (without grouping), dates in ISO 8601."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int() | float():
+            return _number(value, number_format)
+        case datetime():
+            has_time = value.time() != time() or "h" in number_format.lower()
+            return value.isoformat(sep=" ", timespec="seconds") if has_time else value.date().isoformat()
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return _span(value, number_format)
+    return str(value)
+
+
+def _span(value: timedelta, number_format: str) -> str:
+    """Elapsed time by its format's parts, such as ``[h]:mm:ss``, ``[h]:mm``, ``[mm]:ss`` and ``[ss]``."""
+    seconds = round(abs(value).total_seconds())
+    sign = "-" if value < timedelta() and seconds else ""
+    layout = number_format.lower()
+    minutes, left = divmod(seconds, 60)
+    if "[s" in layout:
+        return f"{sign}{seconds}"
+    if "[m" in layout:
+        return f"{sign}{minutes}:{left:02}" if "s" in layout else f"{sign}{minutes}"
+    hours, minutes = divmod(minutes, 60)
+    parts = [str(hours), *([f"{minutes:02}"] if "m" in layout else []), *([f"{left:02}"] if "s" in layout else [])]
+    return sign + ":".join(parts)
+
+
+_PLAIN = re.compile(r"^[#,]*(?P<zeros>0+)(?:\.(?P<places>0+))?(?P<percent>%)?$")
+
+
+@lru_cache(maxsize=1024)
+def _layout(number_format: str) -> re.Match[str] | None:
+    return _PLAIN.match(number_format.partition(";")[0])
+
+
+def _number(value: float, number_format: str) -> str:
+    """Formats such as ``0.00``, ``#,##0``, ``00000`` and ``0.0%`` are followed, others shown with all digits."""
+    layout = _layout(number_format)
+    if layout is None:
+        return _general(value)
+    places = len(layout["places"] or "")
+    exact = Decimal(_general(value)) * (100 if layout["percent"] else 1)
+    rounded = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT)
+    width = len(layout["zeros"]) + (places + 1 if places else 0)
+    digits = f"{rounded.copy_abs():f}".zfill(width)
+    return f"{'-' if rounded < 0 else ''}{digits}{layout['percent'] or ''}"
+
+
+def _general(value: float) -> str:
+    """Up to 15 significant digits, as many as Excel keeps, never in exponent form."""
+    return str(value) if isinstance(value, int) else f"{Decimal(format(value, '.15g')):f}"
