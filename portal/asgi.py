@@ -2,7 +2,11 @@
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
-application = get_asgi_application()
+django.setup(set_prefix=False)
+
+from portal.intake import IntakeHandler  # noqa: E402  it needs the apps
+
+application = IntakeHandler()

@@ -1,6 +1,7 @@
 """The commands of ``./run``. Read with the standard library alone; each command imports what it needs."""
 
 import argparse
+import errno
 import json
 import os
 import sys
@@ -135,6 +136,15 @@ def main(argv: list[str]) -> int:
         return int(arguments.does(arguments))
     except UnableToStart as reason:
         print(reason, file=sys.stderr)
+        return 1
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        print(
+            f"The disk is full: {error.filename or installation.var_folder()} cannot be written. "
+            "Free some space on it, then start again.",
+            file=sys.stderr,
+        )
         return 1
     except KeyboardInterrupt:
         return 130

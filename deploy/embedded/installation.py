@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,10 +20,19 @@ from deploy.embedded.programs import ROOT, Place, PoolWorkers
 
 READY_WITHIN_S = 60
 STOP_WITHIN_S = 20
+LEAST_FREE_BYTES = 1024**2
+"""With less than this on its disk nothing here works: a database needs some to change anything."""
 
 
 class UnableToStart(Exception):
     """The installation cannot be started; the sentence says why and what to do."""
+
+
+def why_not(var: Path, otherwise: str) -> UnableToStart:
+    """What stopped us: a full disk, which every program reports in its own way, or else ``otherwise``."""
+    if shutil.disk_usage(var).free < LEAST_FREE_BYTES:
+        return UnableToStart(f"The disk that holds {var} is full. Free some space on it, then start again.")
+    return UnableToStart(otherwise)
 
 
 def var_folder() -> Path:
@@ -39,7 +49,10 @@ def running(*, demo: bool, echo: bool, listen: str = "127.0.0.1", port: int | No
     with _only_one(var), _signals_as_exit():
         place = Place(var, listen, ports.choose(var / "ports.json", wanted_portal=port))
         environment = programs.environment(place)
-        pools = prepare(environment, demo=demo, echo=echo)
+        try:
+            pools = prepare(environment, demo=demo, echo=echo)
+        except UnableToStart as reason:
+            raise why_not(var, str(reason)) from None
         _write_config(place, pools)
         server = _start(place, environment)
         try:
@@ -113,7 +126,7 @@ def _write_config(place: Place, pools: Sequence[PoolWorkers]) -> None:
 
 def _start(place: Place, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """supervisord in a session of its own: Ctrl-C reaches only us, and we stop it in order."""
-    command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, "-m", "supervisor.supervisord"]
+    command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, "-m", "deploy.embedded.supervise"]
     with (place.logs / "supervisord.out").open("wb") as out:
         return subprocess.Popen(
             [*command, "-c", str(place.config)],
@@ -125,10 +138,12 @@ def _wait_until_ready(place: Place, server: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + READY_WITHIN_S
     while not _answers(f"{place.url}/api/v1/health"):
         if server.poll() is not None:
-            raise UnableToStart(f"The supervisor stopped at once; it says why in {place.logs / 'supervisord.out'}.")
+            out = place.logs / "supervisord.out"
+            raise why_not(place.var, f"The supervisor stopped at once. {out} ends:\n{_last_line(out)}")
         if time.monotonic() > deadline:
             log = place.logs / "portal.log"
-            raise UnableToStart(f"The portal did not answer within {READY_WITHIN_S} s. {log} ends:\n{_last_line(log)}")
+            late = f"The portal did not answer within {READY_WITHIN_S} s. {log} ends:\n{_last_line(log)}"
+            raise why_not(place.var, late)
         time.sleep(0.2)
 
 
@@ -163,4 +178,12 @@ def stay(place: Place) -> None:
     except KeyboardInterrupt:
         print("\nStopping …", file=sys.stderr, flush=True)
     else:
-        raise UnableToStart(f"The supervisor was stopped from outside; see {place.logs / 'supervisord.log'}.")
+        raise why_not(place.var, _ended_by_itself(place))
+
+
+def _ended_by_itself(place: Place) -> str:
+    """Killed from outside, or by an error of its own, which then stands in what it said last."""
+    out = place.logs / "supervisord.out"
+    if out.exists() and out.stat().st_size:
+        return f"The supervisor has stopped. {out} ends:\n{_last_line(out)}"
+    return f"The supervisor was stopped from outside; see {place.logs / 'supervisord.log'}."

@@ -8,8 +8,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
 
+from portal.departments.outages import outage_of
 from portal.departments.refusals import Refusal
 
+REFUSED = "slackwater.refused"
+"""The key of an ASGI scope under which :mod:`portal.intake` says why it did not take the request's body."""
 Next = Callable[[HttpRequest], HttpResponse]
 
 
@@ -51,18 +54,24 @@ class FreshPasswordMiddleware:
 
 
 class RefusalMiddleware:
-    """The one place where a :class:`Refusal` that no view answered becomes a page or a fragment."""
+    """The one place where a :class:`Refusal` that no view answered becomes a page, a fragment or JSON.
+
+    So does a full disk, wherever it was met.
+    """
 
     def __init__(self, get_response: Next) -> None:
         self._next = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._next(request)
+        refused = getattr(request, "scope", {}).get(REFUSED)
+        return self._answer(request, refused) if refused else self._next(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, Refusal):
-            return None
-        if request.headers.get("Accept") == "application/json":
-            return JsonResponse(error.as_json(), status=error.status)
+        refusal = error if isinstance(error, Refusal) else outage_of(error)
+        return self._answer(request, refusal) if refusal else None
+
+    def _answer(self, request: HttpRequest, refusal: Refusal) -> HttpResponse:
+        if request.path.startswith("/api/") or request.headers.get("Accept") == "application/json":
+            return JsonResponse(refusal.as_json(), status=refusal.status)
         template = "fragments/refusal.html" if request.headers.get("HX-Request") else "refusal.html"
-        return render(request, template, {"refusal": error}, status=error.status)
+        return render(request, template, {"refusal": refusal}, status=refusal.status)
