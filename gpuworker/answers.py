@@ -12,10 +12,12 @@ from scheduler.schemas import UnableToUseSchema, compiled
 from scheduler.wire import RequestSettings
 
 LONGEST_MESSAGE = 200
+LARGEST_ANSWER = 1024**2
+"""Characters of an answer, whatever the engine: one larger than this would weigh on every program behind us."""
 
 
 class UnableToAccept(ValueError):
-    """The answer is not valid; ``why`` is cut, label, json or schema, the message says where."""
+    """The answer is not valid; ``why`` is large, cut, label, json or schema, the message says where."""
 
     def __init__(self, why: str, message: str = "") -> None:
         super().__init__(message)
@@ -28,11 +30,21 @@ def checker(settings: RequestSettings) -> Callable[[EngineAnswer], Any]:
 
     Raises ``RequestRefused`` when the schema itself is of no use.
     """
+    return partial(_bounded, _reader(settings))
+
+
+def _reader(settings: RequestSettings) -> Callable[[EngineAnswer], Any]:
     if settings.labels:
         return partial(_label, settings.labels)
     if settings.json_schema is not None:
         return partial(_instance, _validator(settings.json_schema))
     return _text
+
+
+def _bounded(read: Callable[[EngineAnswer], Any], answer: EngineAnswer) -> Any:
+    if len(answer.text) > LARGEST_ANSWER:
+        raise UnableToAccept("large", f"{len(answer.text)} characters; at most {LARGEST_ANSWER}")
+    return read(answer)
 
 
 def _text(answer: EngineAnswer) -> str:

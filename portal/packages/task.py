@@ -13,10 +13,12 @@ from portal.capacity.models import LanguageModel
 from portal.departments.refusals import Refusal
 from portal.packages.models import Kind, Package
 from portal.packages.template import Template, UnableToReadTemplate, nearest, parse, unknown_columns
-from scheduler.schemas import UnableToUseSchema, compiled
+from scheduler.schemas import SchemaTooLarge, UnableToUseSchema, compiled, require_modest
 
 MOST_LABELS = 50
 LONGEST_LABEL = 200
+LONGEST_ECHO = 80
+"""Characters of a name that no column has that are said again."""
 NOT_IN_A_LABEL = {"Cc", "Zl", "Zp"}
 """Categories of characters that break a line or control a terminal; joined emoji and wide spaces are fine."""
 
@@ -137,7 +139,8 @@ def _model(model: LanguageModel | None) -> LanguageModel:
     return model
 
 
-def _unknown_column(name: str, columns: list[str], field: str) -> Refusal:
+def _unknown_column(written: str, columns: list[str], field: str) -> Refusal:
+    name = written if len(written) <= LONGEST_ECHO else f"{written[:LONGEST_ECHO]}…"
     close = nearest(name, columns)
     if close:
         text = _("The file has no column “%(name)s”. Did you mean “%(close)s”?") % {"name": name, "close": close}
@@ -223,6 +226,10 @@ def _schema(given: str | dict[str, Any] | None, kind: str) -> dict[str, Any] | N
     schema = _parsed_schema(given)
     if schema.get("type") != "object" or not schema.get("properties"):
         raise _refused_schema(_("The JSON Schema must describe an object with properties."))
+    try:
+        require_modest(schema)
+    except SchemaTooLarge as error:
+        raise _refused_schema(_too_large(error), limit=error.limit) from error
     for target in _references(schema):
         if not target.startswith("#"):
             raise _refused_schema(
@@ -236,6 +243,16 @@ def _schema(given: str | dict[str, Any] | None, kind: str) -> dict[str, Any] | N
             _("The JSON Schema is not valid at %(where)s: %(why)s.") % {"where": error.where, "why": str(error)[:200]}
         ) from error
     return schema
+
+
+def _too_large(error: SchemaTooLarge) -> str:
+    said = {
+        "bytes": _("The JSON Schema is larger than %(limit)s bytes. Leave out what the model need not know."),
+        "depth": _("The JSON Schema is nested more than %(limit)s levels deep. Make it flatter."),
+        "values": _("The enums of the JSON Schema have more than %(limit)s values together. List fewer."),
+        "length": _("The JSON Schema asks for at least more than %(limit)s characters or items. Ask for fewer."),
+    }
+    return said[error.code] % {"limit": error.limit}
 
 
 def _parsed_schema(given: str | dict[str, Any] | None) -> dict[str, Any]:

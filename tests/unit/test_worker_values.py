@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuworker.answers import UnableToAccept, checker
+from gpuworker.answers import LARGEST_ANSWER, UnableToAccept, checker
 from gpuworker.engines import EngineAnswer, RequestRefused
 from gpuworker.engines.instances import UnableToInstantiate, smallest_instance
 from gpuworker.engines.llama_cpp import label_grammar
 from gpuworker.meter import EngineMeter
 from gpuworker.settings import UnableToStart, WorkerSettings
-from scheduler.schemas import compiled
+from scheduler.schemas import SchemaTooLarge, compiled
 from scheduler.wire import RequestSettings, Usage
 
 GOOD = {
@@ -213,3 +213,55 @@ def test_the_smallest_instance_is_valid(schema: dict[str, object]) -> None:
 def test_a_schema_without_an_instance_is_said(schema: dict[str, object]) -> None:
     with pytest.raises(UnableToInstantiate):
         smallest_instance(schema)
+
+
+def nested(levels: int, most: int) -> dict[str, object]:
+    """An array of arrays of …, each with at least ``most`` items."""
+    schema: dict[str, object] = {"type": "boolean"}
+    for _ in range(levels):
+        schema = {"type": "array", "minItems": most, "items": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "string", "minLength": 10**9}, {"type": "array", "minItems": 10**9}, nested(4, 1_000)]
+)
+def test_an_instance_that_would_fill_memory_is_refused_before_it_is_made(schema: dict[str, object]) -> None:
+    with pytest.raises(UnableToInstantiate, match="too large"):
+        smallest_instance(schema)
+
+
+def test_an_answer_that_would_weigh_on_everybody_is_invalid_whatever_was_asked() -> None:
+    for asked in (tagging("good", "bad"), extraction(), RequestSettings(kind="summarisation", max_output_tokens=2)):
+        with pytest.raises(UnableToAccept) as refused:
+            check(asked, "x" * (LARGEST_ANSWER + 1))
+        assert refused.value.why == "large"
+
+
+# --- how large a schema may be -----------------------------------------------------------------------------
+def deep(levels: int) -> dict[str, object]:
+    schema: dict[str, object] = {}
+    for _ in range(levels):
+        schema = {"not": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "code"),
+    [
+        ({"description": "x" * 70_000}, "bytes"),
+        (deep(10_000), "depth"),
+        ({"properties": {f"p{n}": {"enum": list(range(600))} for n in range(2)}}, "values"),
+        ({"type": "string", "minLength": 10**9}, "length"),
+        ({"properties": {"a": {"type": "array", "minItems": 1e9}}}, "length"),
+    ],
+)
+def test_a_schema_that_no_engine_compiles_in_time_is_refused(schema: dict[str, object], code: str) -> None:
+    with pytest.raises(SchemaTooLarge) as refused:
+        compiled(schema)
+    assert refused.value.code == code
+
+
+def test_a_generous_schema_is_used() -> None:
+    columns = {f"p{n}": {"type": "string", "enum": [f"v{v}" for v in range(40)]} for n in range(20)}
+    compiled({"type": "object", "properties": columns})
