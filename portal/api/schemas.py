@@ -81,6 +81,9 @@ class PackageOut(Schema):
     model: str | None
     filename: str
     columns: list[str]
+    encoding: str
+    certainty: str
+    """How sure the encoding is: ``declared``, ``proven``, ``likely`` or ``doubtful``."""
     tier: str
     deadline: datetime | None
     created_at: datetime
@@ -104,6 +107,8 @@ class PackageOut(Schema):
             model=package.model.name if package.model else None,
             filename=package.filename,
             columns=package.reading.get("columns", []),
+            encoding=package.reading.get("encoding", ""),
+            certainty=package.reading.get("certainty", ""),
             tier=package.tier,
             deadline=package.deadline_at,
             created_at=package.created_at,

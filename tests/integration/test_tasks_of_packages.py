@@ -83,6 +83,17 @@ def test_an_unknown_column_names_the_nearest(world: World) -> None:
         services.save_task(package=package, by=world.alice, now=NOW, user_template="{{Txet}}")
 
 
+@pytest.mark.parametrize(("field", "value"), [("user_template", "{{%s}}"), ("id_column", "%s")])
+def test_a_giant_name_is_not_said_again_in_full(world: World, field: str, value: str) -> None:
+    package = draft(world, DATA)
+    with pytest.raises(UnableToSaveTask) as refused:
+        services.save_task(package=package, by=world.alice, now=NOW, **{field: value % ("x" * 1_000_000)})
+    (problem,) = refused.value.problems
+    assert problem.code == "unknown_column"
+    assert len(str(problem.message)) < 400
+    assert len(problem.details["column"]) == 81
+
+
 def test_a_disabled_model_is_refused(world: World) -> None:
     world.echo.is_enabled = False
     world.echo.save()

@@ -67,6 +67,7 @@ def quoted(alice: Client) -> dict[str, Any]:
 def test_a_submitted_package_is_read_and_its_rows_add_up(quoted: dict[str, Any]) -> None:
     assert quoted["state"] == "quoted"
     assert quoted["columns"] == ["id", "text"]
+    assert (quoted["encoding"], quoted["certainty"]) == ("utf-8", "proven")
     rows = quoted["rows"]
     assert (rows["total"], rows["set_aside"], rows["quarantined"], rows["to_go"]) == (4, 2, 2, 2)
     assert rows["set_aside_by_code"] == {"missing_field": 1, "duplicate_id": 1}
@@ -199,3 +200,42 @@ def test_an_unknown_address_is_told_in_the_same_shape(path: str, method: str, al
 
 def test_health_needs_no_key(db: None) -> None:
     assert Client().get(f"{API}/health").json() == {"status": "ok"}
+
+
+def test_what_nobody_foresaw_is_told_in_the_same_shape(alice: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("portal.api.packages.caller_department", broken)
+    answer = alice.get(f"{API}/packages")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (500, "application/json; charset=utf-8")
+    assert answer.json()["error"]["code"] == "internal"
+    assert "fault of ours" not in answer.json()["error"]["message"]
+
+
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"name": HALF},
+        {"prompt": "{{text}}" + HALF},
+        {"system": HALF},
+        {"id_column": HALF},
+        {"kind": HALF},
+        {"model": HALF},
+        {"labels": ["good" + HALF, "bad"]},
+        {"kind": "extraction", "json_schema": {"type": "object", "properties": {HALF: {}}}},
+        {"kind": "extraction", "json_schema": {"type": "object", "properties": {"a": {"maximum": float("inf")}}}},
+    ],
+    ids=lambda task: "-".join(task),
+)
+def test_text_and_numbers_that_cannot_be_kept_are_refused_and_leave_nothing(
+    alice: Client, task: dict[str, Any]
+) -> None:
+    file = SimpleUploadedFile("reviews.csv", MANIFEST)
+    answer = alice.post(f"{API}/packages", {"file": file, "task": json.dumps({**TASK, **task})})
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"]
+    assert not Package.objects.across_departments().exists()

@@ -98,6 +98,7 @@ def test_the_bad_line_is_named_whatever_ends_lines(end: bytes, chunk: int) -> No
     ("text", "encoding"),
     [
         ("id,text\n1,Le garçon est déjà là\n2,café crème\n", "latin-1"),
+        ("id,text\n1,Le garçon mange\n", "latin-1"),
         ("id,text\n1,schöne Grüße\n", "cp1252"),
         ("id,text\n1,Быстрая доставка и хорошее качество товара\n" * 3, "cp1251"),
         ("id,text\n1,とても良い商品でした、また買いたいです\n" * 3, "shift-jis"),
