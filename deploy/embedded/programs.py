@@ -119,6 +119,8 @@ def _valkey(place: Place) -> Program:
 def _portal(place: Place) -> Program:
     python = [sys.executable, "-m", "uvicorn", "portal.asgi:application", "--no-server-header"]
     where = ["--host", place.listen, "--port", str(place.ports["portal"])]
+    # Only a proxy may say who its client is; otherwise anybody could write a new address into every guess.
+    where.append("--proxy-headers" if os.environ.get("SLACKWATER_BEHIND_TLS") == "1" else "--no-proxy-headers")
     return Program("portal", [*python, *where, "--timeout-graceful-shutdown", "3", "--log-level", "warning"])
 
 

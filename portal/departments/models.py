@@ -129,14 +129,17 @@ class ApiKey(TenantModel):
 
 
 class SignInAttempt(models.Model):
-    """How often an address was tried in one minute: what throttling looks at. Old rows are swept away."""
+    """How often something was tried in one minute: what throttling looks at. Old rows are swept away.
 
-    email = models.CharField(max_length=254)
+    ``subject`` is what is counted: an address, a client, the two together, or a person's password page.
+    """
+
+    subject = models.CharField(max_length=400)
     minute = models.DateTimeField()
-    attempts = models.PositiveIntegerField(default=0)
+    attempts = models.IntegerField(default=0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["email", "minute"], name="one_count_per_email_and_minute")]
+        constraints = [models.UniqueConstraint(fields=["subject", "minute"], name="one_count_per_subject_and_minute")]
         indexes = [models.Index(fields=["minute"])]
 
     def __str__(self) -> str:

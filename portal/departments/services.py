@@ -15,6 +15,8 @@ from portal.departments.models import ApiKey, Department, Person, Role, SignInAt
 from portal.departments.refusals import Refusal
 
 ATTEMPTS_ALLOWED = 8
+ATTEMPTS_OF_A_CLIENT = 30
+ATTEMPTS_FOR_AN_ADDRESS = 100
 ATTEMPTS_WITHIN = timedelta(minutes=5)
 KEY_SEEN_EVERY = timedelta(minutes=1)
 
@@ -26,48 +28,73 @@ class UnableToSignIn(Refusal):
 
 
 class UnableToSignInYet(UnableToSignIn):
-    """Too many attempts for this address."""
+    """Too many attempts: for this address, or from this client."""
 
     code = "too_many_attempts"
     status = 429
 
 
-def check_credentials(*, email: str, password: str, now: datetime) -> Person:
-    """The person whose password this is; :class:`UnableToSignIn` otherwise."""
+def check_credentials(*, email: str, password: str, now: datetime, client: str = "") -> Person:
+    """The person whose password this is; :class:`UnableToSignIn` otherwise.
+
+    ``client`` is the network address that asks. Eight wrong guesses of one client for one address end in a wait, so
+    that a stranger's guesses do not keep the owner out; so do many of one client, or for one address from everywhere.
+    """
     email = email.strip().lower()
-    _spend_attempt(email, now)
+    counted = {
+        f"pair {email} {client}": ATTEMPTS_ALLOWED,
+        f"client {client}": ATTEMPTS_OF_A_CLIENT,
+        f"address {email}": ATTEMPTS_FOR_AN_ADDRESS,
+    }
+    for subject, allowed in counted.items():
+        _spend_attempt(subject, allowed, now)
     person = authenticate(username=email, password=password)
     if not isinstance(person, Person):
         raise UnableToSignIn(
             _("Email and password do not match. Check both; an administrator can give you a new password.")
         )
-    SignInAttempt.objects.filter(email=email).delete()
+    _forgive(*counted, now=now)
     audit.record(action="person.signed_in", subject=person.pk, now=now, by=person, department=person.department)
     return person
 
 
-def _spend_attempt(email: str, now: datetime) -> None:
+def spend_password_try(*, person: Person, now: datetime) -> None:
+    """Count one attempt to name the current password: whoever finds a session open cannot guess on without end."""
+    _spend_attempt(f"password {person.pk}", ATTEMPTS_ALLOWED, now)
+
+
+def _spend_attempt(subject: str, allowed: int, now: datetime) -> None:
     """Count one attempt before the password is looked at, so that guesses sent side by side are counted too.
 
     Attempts that are refused are not counted: the wait ends even if somebody goes on trying.
     """
-    spent = _attempts(email, now)
-    if spent < ATTEMPTS_ALLOWED:
-        _count_attempt(email, now)
-        spent = _attempts(email, now) - 1
-    if spent >= ATTEMPTS_ALLOWED:
-        raise UnableToSignInYet(_("Too many attempts for this address. Wait five minutes, then try again."))
+    spent = _attempts(subject, now)
+    if spent < allowed:
+        _count_attempt(subject, now)
+        spent = _attempts(subject, now) - 1
+    if spent >= allowed:
+        raise UnableToSignInYet(_("Too many attempts. Wait five minutes, then try again."))
 
 
-def _attempts(email: str, now: datetime) -> int:
-    recent = SignInAttempt.objects.filter(email=email, minute__gt=now - ATTEMPTS_WITHIN)
+def _attempts(subject: str, now: datetime) -> int:
+    recent = SignInAttempt.objects.filter(subject=subject, minute__gt=now - ATTEMPTS_WITHIN)
     return recent.aggregate(sum=Sum("attempts"))["sum"] or 0
 
 
-def _count_attempt(email: str, now: datetime) -> None:
+def _count_attempt(subject: str, now: datetime) -> None:
     SignInAttempt.objects.filter(minute__lt=now - 12 * ATTEMPTS_WITHIN).delete()
-    row, _made = SignInAttempt.objects.get_or_create(email=email, minute=now.replace(second=0, microsecond=0))
+    row, _made = SignInAttempt.objects.get_or_create(subject=subject, minute=_minute(now))
     SignInAttempt.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
+
+
+def _forgive(pair: str, *others: str, now: datetime) -> None:
+    """The attempt was right: the pair begins anew, and it does not count against the client or the address."""
+    SignInAttempt.objects.filter(subject=pair).delete()
+    SignInAttempt.objects.filter(subject__in=others, minute=_minute(now)).update(attempts=F("attempts") - 1)
+
+
+def _minute(now: datetime) -> datetime:
+    return now.replace(second=0, microsecond=0)
 
 
 def choose_password(*, person: Person, password: str, now: datetime) -> None:
@@ -76,6 +103,7 @@ def choose_password(*, person: Person, password: str, now: datetime) -> None:
         person.set_password(password)
         person.must_change_password = False
         person.save(update_fields=["password", "must_change_password"])
+        _forgive(f"password {person.pk}", now=now)
         audit.record(
             action="person.password_chosen", subject=person.pk, now=now, by=person, department=person.department
         )

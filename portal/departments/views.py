@@ -38,7 +38,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     status = 200 if request.method == "GET" else 422
     if form.is_valid():
         try:
-            person = services.check_credentials(**form.cleaned_data, now=timezone.now())
+            client = request.META.get("REMOTE_ADDR", "")
+            person = services.check_credentials(**form.cleaned_data, client=client, now=timezone.now())
         except Refusal as refusal:
             add_refusal(form, refusal)
             status = refusal.status
@@ -91,6 +92,8 @@ def preferences(request: HttpRequest) -> HttpResponse:
 def password(request: HttpRequest) -> HttpResponse:
     """Choose a new password; this session goes on, the others end."""
     person = signed_in(request)
+    if request.method == "POST":
+        services.spend_password_try(person=person, now=timezone.now())
     form = PasswordForm(person, request.POST or None)
     if form.is_valid():
         services.choose_password(person=person, password=form.cleaned_data["new"], now=timezone.now())

@@ -53,6 +53,41 @@ def test_a_wrong_password_and_an_unknown_address_look_the_same(world: World, ema
     assert password not in answer.content.decode()
 
 
+def test_one_password_tried_on_many_addresses_is_slowed_down(world: World) -> None:
+    client = Client()
+    for no in range(services.ATTEMPTS_OF_A_CLIENT):
+        assert sign_in(client, f"person{no}@example.test", "summer-2026") == 422
+    assert sign_in(client, "bob@example.test", "summer-2026") == 429
+    assert sign_in(Client(REMOTE_ADDR="10.0.0.9"), "bob@example.test", PASSWORD) == 302
+
+
+def test_a_stranger_elsewhere_does_not_keep_the_owner_out(world: World) -> None:
+    stranger = Client(REMOTE_ADDR="10.0.0.9")
+    for _try in range(services.ATTEMPTS_ALLOWED + 1):
+        sign_in(stranger, "alice@example.test", "wrong")
+    assert sign_in(stranger, "alice@example.test", PASSWORD) == 429
+    assert sign_in(Client(), "alice@example.test", PASSWORD) == 302
+
+
+def test_guessing_from_everywhere_is_slowed_down_in_the_end(world: World) -> None:
+    for no in range(services.ATTEMPTS_FOR_AN_ADDRESS):
+        sign_in(Client(REMOTE_ADDR=f"10.0.0.{no}"), "alice@example.test", "wrong")
+    assert sign_in(Client(REMOTE_ADDR="10.0.1.1"), "alice@example.test", "wrong") == 429
+
+
+def test_right_passwords_never_add_up_to_a_wait(world: World) -> None:
+    for _day in range(services.ATTEMPTS_OF_A_CLIENT + 1):
+        assert sign_in(Client(), "alice@example.test", PASSWORD) == 302
+
+
+def test_the_current_password_cannot_be_guessed_from_an_open_session(world: World) -> None:
+    client, address = signed_in(world.alice), reverse("departments:password")
+    new = {"new": "another-tide-at-night", "again": "another-tide-at-night"}
+    for _try in range(services.ATTEMPTS_ALLOWED):
+        assert client.post(address, {"current": "wrong", **new}).status_code == 422
+    assert client.post(address, {"current": PASSWORD, **new}).status_code == 429
+
+
 def test_guessing_is_slowed_down_for_that_address_alone(world: World) -> None:
     client = Client()
     for _try in range(services.ATTEMPTS_ALLOWED):
