@@ -2,12 +2,16 @@
 
 from typing import Any
 
+import structlog
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from portal.departments.outages import outage_of
 from portal.departments.refusals import Refusal, UnableToFind
+
+log = structlog.get_logger()
 
 
 def answer_errors(api: NinjaAPI) -> None:
@@ -32,11 +36,19 @@ def answer_errors(api: NinjaAPI) -> None:
         said = _("The request could not be read: %(why)s. Compare it with the description of the API.")
         return answer(request, Refusal(said % {"why": error}, code="invalid_request", status=error.status_code))
 
+    def unforeseen(request: HttpRequest, error: Any) -> HttpResponse:
+        if outage := outage_of(error):
+            return answer(request, outage)
+        log.error("request failed", action="api.fault", method=request.method, route=_route(request), exc_info=error)
+        said = _("Something went wrong on our side. Try again in a minute; if it stays, tell an operator the time.")
+        return answer(request, Refusal(said, code="internal", status=500))
+
     api.add_exception_handler(Refusal, answer)
     api.add_exception_handler(AuthenticationError, unknown_key)
     api.add_exception_handler(Http404, not_found)
     api.add_exception_handler(ValidationError, invalid)
     api.add_exception_handler(HttpError, refused_by_framework)
+    api.add_exception_handler(Exception, unforeseen)
 
 
 def _as_refusal(error: ValidationError) -> Refusal:
@@ -45,6 +57,11 @@ def _as_refusal(error: ValidationError) -> Refusal:
     first = places[0]
     said = _("The request does not fit the description of the API: %(param)s: %(message)s.") % first
     return Refusal(said, code="invalid_request", status=422, field=first["param"], errors=places)
+
+
+def _route(request: HttpRequest) -> str:
+    """The address as a pattern, without what a person wrote into it."""
+    return request.resolver_match.route if request.resolver_match else ""
 
 
 def _place(location: tuple[Any, ...]) -> str:

@@ -336,6 +336,22 @@ def test_a_damaged_part_hides_nothing_else_from_a_download(world: World, setting
     assert len(lines(b"".join(partial(package, "jsonl")))) == 200 - package.shards.order_by("no")[0].items // 2
 
 
+def test_a_field_of_more_than_a_million_characters_is_shown_in_quarantine(world: World, settings: Any) -> None:
+    rows = [{"text": "short"}, {"text": "x " * 500_001}]
+    data = "".join(json.dumps(row) + "\n" for row in rows)
+    package = ingested(world, data, "reviews.jsonl")
+    for state in (PackageState.QUOTED, PackageState.FINALISING):
+        Package.objects.for_department(world.retail).update(state=state, pool=world.pool, price_list=world.prices)
+        if state == PackageState.FINALISING:
+            package.refresh_from_db()
+            settle_all(package)
+            finished(package)
+        (group,) = quarantine.groups_of(package, progress_of(package))
+        assert (group.reason.rows, [sample.row for sample in group.samples]) == (1, [2])
+        assert len(group.samples[0].text) < 1_000
+    assert len(b"".join(downloads._chunks(package, "quarantine.csv"))) > 1_000_000
+
+
 def test_operators_see_a_package_that_should_have_ended(world: World, settings: Any) -> None:
     package = promised(world, settings)
     timeline.record(package=package, code="finalising", now=NOW)

@@ -1,6 +1,7 @@
 """One shard on one worker: only what is missing runs, what is said is durable, giving back is prompt."""
 
 import asyncio
+from typing import BinaryIO
 
 import pytest
 
@@ -78,6 +79,28 @@ def test_a_damaged_part_is_as_good_as_none_and_what_is_readable_never_runs_again
     assert end.counts.succeeded == 6
     assert end.parts == (part_key(prefix, 1, 1), part_key(prefix, 2, 1))
     assert sorted(engine.asked) == sorted(f"words of row {n}" for n in (1, 3, 4, 5, 6))
+
+
+class BadSector(MemoryStore):
+    """Everything can be read but one object, as on a disk with a bad sector."""
+
+    bad = ""
+
+    def open_read(self, key: str) -> BinaryIO:
+        if key == self.bad:
+            raise OSError(5, "input/output error")
+        return super().open_read(key)
+
+
+def test_a_part_that_the_disk_does_not_give_back_is_as_good_as_none(said: list[Event]) -> None:
+    store = BadSector()
+    put_shard(store, items(3))
+    store.bad = part_key(assignment().parts_prefix, 1, 0)
+    store.put(store.bad, dump([ItemResult(2, "succeeded", output="before")]))
+    asyncio.run(run_of(echo(), store, assignment(epoch=2), said).run())
+    end = said[-1]
+    assert isinstance(end, Settled)
+    assert (end.counts.succeeded, end.parts) == (3, (part_key(assignment().parts_prefix, 2, 0),))
 
 
 def test_no_more_requests_are_in_flight_than_allowed(store: MemoryStore, said: list[Event]) -> None:
