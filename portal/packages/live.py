@@ -4,6 +4,7 @@ Redis owns no truth: without it a page still shows what the database knows, and 
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,6 +22,36 @@ FRESH_FOR = timedelta(seconds=10)
 INTERVAL_S = 1.0
 STILL_HERE_S = 15.0
 LONGEST_STREAM_S = 300.0
+
+
+MOST_STREAMS = 8
+"""Streams of one person at once, over all their tabs and devices; a further one polls."""
+
+
+class Streams:
+    """How many streams each person has open in this process."""
+
+    def __init__(self, most: int = MOST_STREAMS) -> None:
+        self._most = most
+        self._open: Counter[object] = Counter()
+
+    def is_full(self, whose: object) -> bool:
+        """Whether ``whose`` have as many as they may."""
+        return self._open[whose] >= self._most
+
+    async def counted(self, whose: object, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """``stream``, counted from its first event until it ends or its reader goes."""
+        self._open[whose] += 1
+        try:
+            async for event in stream:
+                yield event
+        finally:
+            self._open[whose] -= 1
+            if not self._open[whose]:
+                del self._open[whose]
+
+
+streams = Streams()
 
 
 @dataclass(frozen=True)
@@ -77,6 +108,14 @@ async def events(
             yield _event("end", "over")
             return
         await asyncio.sleep(interval_s)
+
+
+async def one_event(look: Callable[[], Fragment], *, again_s: float) -> AsyncIterator[bytes]:
+    """The present state once; the browser asks again after ``again_s``. So a page polls that may not stream."""
+    fragment = await sync_to_async(look)()
+    yield f"retry: {again_s * 1000:.0f}\n\n".encode() + _event("state", fragment.html)
+    if fragment.is_last:
+        yield _event("end", "over")
 
 
 def _event(name: str, data: str) -> bytes:

@@ -2,14 +2,18 @@
 
 import asyncio
 import uuid
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
+import pytest
+from asgiref.sync import async_to_sync
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from portal.packages.live import Fragment, events
+from portal.packages.live import Fragment, Streams, events, one_event
 from portal.packages.models import Package
+from portal.packages.views import follow
 from scheduler.domain.lifecycle import PackageState
 from tests.pages import client_of, page, send
 from tests.shards import promised
@@ -110,3 +114,43 @@ def test_a_stream_that_has_lasted_long_enough_ends_so_that_the_browser_comes_bac
         return [event async for event in events(lambda: Fragment("<p></p>", False), interval_s=0, longest_s=0.05)]
 
     assert asyncio.run(listen()) == [b"event: state\ndata: <p></p>\n\n"]
+
+
+def test_the_streams_of_one_person_are_counted_and_further_ones_told_now_and_then() -> None:
+    streams = Streams(most=1)
+
+    async def forever() -> AsyncIterator[bytes]:
+        while True:
+            yield b"event"
+
+    async def follow() -> None:
+        first = streams.counted("alice", forever())
+        assert not streams.is_full("alice")
+        await anext(first)
+        assert streams.is_full("alice")
+        assert not streams.is_full("bob")
+        await first.aclose()
+        assert not streams.is_full("alice")
+
+    asyncio.run(follow())
+
+
+def test_one_event_says_when_to_ask_again() -> None:
+    async def listen(is_last: bool) -> list[bytes]:
+        return [event async for event in one_event(lambda: Fragment("<p></p>", is_last), again_s=10)]
+
+    state = b"retry: 10000\n\nevent: state\ndata: <p></p>\n\n"
+    assert asyncio.run(listen(False)) == [state]
+    assert asyncio.run(listen(True)) == [state, b"event: end\ndata: over\n\n"]
+
+
+def test_a_tab_too_many_is_answered_and_let_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = promised(world, state=PackageState.RUNNING, deadline_at=soon())
+    monkeypatch.setattr(follow, "streams", Streams(most=0))
+    stream = async_to_sync(_all)(follow._stream(world.alice, package.pk, "token"))
+    assert stream.startswith(b"retry: 10000")
+    assert b"event: state" in stream
+
+
+async def _all(stream: AsyncIterator[bytes]) -> bytes:
+    return b"".join([event async for event in stream])

@@ -1,5 +1,7 @@
 """Prompt templates are cut once and rendered once."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,3 +68,16 @@ def test_rendering_equals_replacing_the_pieces(pieces: list[tuple[str, str]], va
     expected = "".join(f"{before}{value}{column}" for before, column in pieces)
     assert template.render({c: f"{value}{c}" for c in "abc"}) == expected
     assert template.fixed() == "".join(before for before, _ in pieces)
+
+
+def test_a_misspelt_column_among_many_long_ones_is_answered_while_somebody_types() -> None:
+    columns = [f"{'customer review text ' * 9}{no:03}" for no in range(500)]
+    began = time.process_time()
+    for typed in range(1, 6):
+        nearest(("custmer reviw txt " * 12)[: typed * 40], columns)
+    assert time.process_time() - began < 0.5
+
+
+def test_the_nearest_is_found_among_many() -> None:
+    columns = [f"column {no}" for no in range(500)]
+    assert nearest("Colunm 417", columns) == "column 417"

@@ -1,6 +1,7 @@
 """Following a package: its page, the live fragment of it, and what people may ask of it while it runs."""
 
 import uuid
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,7 +19,7 @@ from portal.departments.access import department_of, owned
 from portal.departments.models import Person, Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
 from portal.packages import control, queries
-from portal.packages.live import Fragment, events, pace_of
+from portal.packages.live import Fragment, events, one_event, pace_of, streams
 from portal.packages.models import Package
 from portal.packages.outlook import margin_of, outlook_of
 from portal.packages.progress import cells_of, is_over, progress_of
@@ -29,6 +30,7 @@ from portal.packages.views.promise import drawings
 from scheduler.domain.lifecycle import PROMISED, PackageState
 
 FINAL_POLL = 286
+POLL_S = 10.0
 _STATE = "packages/fragments/state.html"
 
 
@@ -59,10 +61,21 @@ async def live(request: HttpRequest, ref: uuid.UUID) -> HttpResponse | Streaming
     fragment = await sync_to_async(_fragment)(person, ref, token)
     if "text/event-stream" not in request.headers.get("Accept", ""):
         return HttpResponse(fragment.html, status=FINAL_POLL if fragment.is_last else 200)
-    response = StreamingHttpResponse(events(lambda: _fragment(person, ref, token)), content_type="text/event-stream")
+    response = StreamingHttpResponse(_stream(person, ref, token), content_type="text/event-stream")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
     return response
+
+
+def _stream(person: Person, ref: uuid.UUID, token: str) -> AsyncIterator[bytes]:
+    """Events as they come; for somebody with very many tabs each further one is told only now and then."""
+
+    def look() -> Fragment:
+        return _fragment(person, ref, token)
+
+    if streams.is_full(person.pk):
+        return one_event(look, again_s=POLL_S)
+    return streams.counted(person.pk, events(look))
 
 
 @require_POST
