@@ -40,6 +40,8 @@ from scheduler.records import SetAsideRow, writing
 ENDS = {PackageState.FINALISING: PackageState.COMPLETED, PackageState.CANCELLING: PackageState.CANCELLED}
 TRIES_BEFORE_LOSS = 3
 """Failed tries, a minute apart, before an object that is not there counts as lost: a disk may come back."""
+TRIES_BEFORE_TOTAL_LOSS = 30
+"""Failed tries before a package of which nothing at all can be read is given up: its disk may not be mounted."""
 MOST_COUNTED = 1_000
 TOLD_EVERY = timedelta(seconds=10)
 log = structlog.get_logger()
@@ -92,6 +94,8 @@ def _end(package: Package, clock: Clock) -> None:
     losses = losses or Losses()
     _check(package, tally, losses)
     lost = lost_shards(package, losses, tally.by_shard)
+    if losses.has_lost_columns and lost and not tally.by_status[ItemStatus.SUCCEEDED] and not _has_waited(package):
+        raise UnableToAddUp("nothing of the package can be read: its store is away, or all of it is lost")
     package.finished_at = now = clock()
     end = ENDS[PackageState(package.state)]
     with transaction.atomic():
@@ -100,6 +104,10 @@ def _end(package: Package, clock: Clock) -> None:
         tell(package, losses, lost, tally.by_shard, now=now)
         content = report(package, tally.by_status, tally.by_reason, state=end, lost=facts_of(losses, lost))
         objects().put(f"{package.prefix}/out/report.json", content)
+
+
+def _has_waited(package: Package) -> bool:
+    return package.finalise_attempts >= TRIES_BEFORE_TOTAL_LOSS
 
 
 def _ready(package_id: UUID) -> Package | None:

@@ -321,6 +321,16 @@ def test_rows_that_only_a_lost_object_knew_have_failed(world: World, settings: A
     assert report["lost"] == {"results": 0, "original_columns": False, "reasons": True}
 
 
+def test_a_package_of_which_nothing_can_be_read_is_given_up_late(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    objects().delete_prefix(f"{package.prefix}/")
+    try_in_vain(package, 30)
+    finished(package)
+    report = json.loads(out(package, "report.json"))
+    assert (package.state, report["rows"]["failed"], report["lost"]["results"]) == (PackageState.COMPLETED, 200, 196)
+
+
 def test_results_that_no_loss_explains_are_never_delivered(world: World, settings: Any) -> None:
     package = promised(world, settings)
     settle_all(package)
