@@ -42,8 +42,7 @@ class Screening:
 
     def items(self, rows: Iterable[Row | BadRow]) -> Iterator[ShardItem]:
         """The items of ``rows`` that can run, in their order."""
-        source = iter(rows)
-        while group := _group(source):
+        for group in grouped(rows):
             items = self._counted(self._unique(self._whole(group)))
             self.rows_read += len(group)
             self._tell()
@@ -111,13 +110,15 @@ class Screening:
         self._waiting.clear()
 
 
-def _group(source: Iterator[Row | BadRow]) -> list[Row | BadRow]:
-    """The next rows, so few that they need little memory however long they are."""
+def grouped(rows: Iterable[Row | BadRow]) -> Iterator[list[Row | BadRow]]:
+    """``rows`` in groups that are counted at once, so small that they need little memory however long rows are."""
     group: list[Row | BadRow] = []
     characters = 0
-    for row in source:
+    for row in rows:
         group.append(row)
         characters += sum(map(len, row.values.values()))
         if len(group) >= GROUP or characters >= GROUP_CHARACTERS:
-            break
-    return group
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group
