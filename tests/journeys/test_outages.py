@@ -41,9 +41,5 @@ def test_an_upload_into_a_full_disk_is_refused_with_a_sentence(world: World, mon
     client.force_login(world.alice)
     sent = {"file": SimpleUploadedFile("a.csv", b"id,text\n1,a\n")}
     answer = client.post(reverse("packages:new"), sent, headers={"Accept": "application/json"})
-        reverse("packages:new"),
-        {"file": SimpleUploadedFile("a.csv", b"id,text\n1,a\n")},
-        headers={"Accept": "application/json"},
-    )
     assert answer.status_code == 507
     assert "no space left" in answer.json()["error"]["message"]
