@@ -7,6 +7,6 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 django.setup(set_prefix=False)
 
-from portal.intake import IntakeHandler  # noqa: E402  it needs the apps
+from portal.intake import MeasuredPortal  # noqa: E402  it needs the apps
 
-application = IntakeHandler()
+application = MeasuredPortal()

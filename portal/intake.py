@@ -43,7 +43,7 @@ LOOK_EVERY = 16 * 1024**2
 LINGER_S = 2.0
 
 
-class IntakeHandler(ASGIHandler):
+class MeasuredPortal(ASGIHandler):
     """Django's handler behind a measured door."""
 
     async def handle(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
