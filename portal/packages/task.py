@@ -1,6 +1,5 @@
 """What a package asks of its model: the fields of the task, and the checks that they pass before anything is read."""
 
-import json
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -12,8 +11,8 @@ from django.utils.translation import pgettext
 from portal.capacity.models import LanguageModel
 from portal.departments.refusals import Refusal
 from portal.packages.models import Kind, Package
+from portal.packages.task_schema import schema_of
 from portal.packages.template import Template, UnableToReadTemplate, nearest, parse, unknown_columns
-from scheduler.schemas import SchemaTooLarge, UnableToUseSchema, compiled, require_modest
 
 MOST_LABELS = 50
 LONGEST_LABEL = 200
@@ -107,7 +106,7 @@ def task_of(package: Package, fields: TaskFields | None = None) -> Task:
         system=tried(lambda: _template(system_text, columns, "system_template"), empty),
         user=tried(lambda: _user_template(user_text, columns, system_text), empty),
         labels=tried(lambda: _labels(value("labels") or (), kind), []),
-        json_schema=tried(lambda: _schema(value("json_schema"), kind), None),
+        json_schema=tried(lambda: schema_of(value("json_schema"), kind), None),
         max_output_tokens=tried(lambda: _max_output(value("max_output_tokens"), model), 1),
         temperature=tried(lambda: _temperature(value("temperature")), 0.0),
         problems=tuple(problems),
@@ -216,65 +215,6 @@ def _check_label(label: str, labels: list[str]) -> None:
         )
 
 
-def _refused_schema(message: str, **details: Any) -> Refusal:
-    return Refusal(message, code="invalid_schema", field="json_schema", **details)
-
-
-def _schema(given: str | dict[str, Any] | None, kind: str) -> dict[str, Any] | None:
-    if kind != Kind.EXTRACTION:
-        return None
-    schema = _parsed_schema(given)
-    if schema.get("type") != "object" or not schema.get("properties"):
-        raise _refused_schema(_("The JSON Schema must describe an object with properties."))
-    try:
-        require_modest(schema)
-    except SchemaTooLarge as error:
-        raise _refused_schema(_too_large(error), limit=error.limit) from error
-    for target in _references(schema):
-        if not target.startswith("#"):
-            raise _refused_schema(
-                _("The JSON Schema refers to “%(target)s”; only parts of itself are allowed.")
-                % {"target": target[:200]}
-            )
-    try:
-        compiled(schema)
-    except UnableToUseSchema as error:
-        raise _refused_schema(
-            _("The JSON Schema is not valid at %(where)s: %(why)s.") % {"where": error.where, "why": str(error)[:200]}
-        ) from error
-    return schema
-
-
-def _too_large(error: SchemaTooLarge) -> str:
-    said = {
-        "bytes": _("The JSON Schema is larger than %(limit)s bytes. Leave out what the model need not know."),
-        "depth": _("The JSON Schema is nested more than %(limit)s levels deep. Make it flatter."),
-        "values": _("The enums of the JSON Schema have more than %(limit)s values together. List fewer."),
-        "length": _("The JSON Schema asks for at least more than %(limit)s characters or items. Ask for fewer."),
-    }
-    return said[error.code] % {"limit": error.limit}
-
-
-def _parsed_schema(given: str | dict[str, Any] | None) -> dict[str, Any]:
-    if isinstance(given, str) and given.strip():
-        try:
-            given = json.loads(given)
-        except (ValueError, RecursionError) as error:
-            line = getattr(error, "lineno", 1)
-            raise _refused_schema(
-                _("The JSON Schema is not JSON: look at line %(line)s.") % {"line": line}, line=line
-            ) from error
-    if not isinstance(given, dict):
-        raise _refused_schema(_("Give a JSON Schema: an object that describes the fields to extract."))
-    try:
-        json.dumps(given, allow_nan=False, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise _refused_schema(
-            _("The JSON Schema holds a number or a character that JSON cannot carry (Infinity, half an emoji).")
-        ) from error
-    return given
-
-
 def _writable(text: str, field: str) -> str:
     """``text``, or a refusal if it holds what no file or database takes: half a surrogate pair, or NUL."""
     if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
@@ -284,18 +224,6 @@ def _writable(text: str, field: str) -> str:
             field=field,
         )
     return text
-
-
-def _references(schema: object) -> Iterable[str]:
-    if isinstance(schema, dict):
-        for key, inner in schema.items():
-            if key in {"$ref", "$dynamicRef"} and isinstance(inner, str):
-                yield inner
-            else:
-                yield from _references(inner)
-    elif isinstance(schema, list):
-        for inner in schema:
-            yield from _references(inner)
 
 
 def _max_output(tokens: Any, model: LanguageModel | None) -> int:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from portal.departments.refusals import Refusal
-from portal.packages.task import _schema
+from portal.packages.task_schema import schema_of
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from portal.packages.task import _schema
 )
 def test_a_schema_that_starves_engines_is_refused_with_its_limit(part: dict[str, object], limit: str) -> None:
     with pytest.raises(Refusal, match=limit) as refused:
-        _schema({"type": "object", "properties": {"a": part}}, "extraction")
+        schema_of({"type": "object", "properties": {"a": part}}, "extraction")
     assert refused.value.field == "json_schema"
 
 
@@ -26,4 +26,4 @@ def test_a_schema_nested_without_end_is_refused_too() -> None:
     text = '{"type": "object", "properties": {"a": ' + '{"not": ' * 900 + "{}" + "}" * 902
     json.loads(text)
     with pytest.raises(Refusal, match="32 levels"):
-        _schema(text, "extraction")
+        schema_of(text, "extraction")
