@@ -91,8 +91,8 @@ def _finished(facts: Facts) -> str:
 def _results_lost(facts: Facts) -> str:
     rows = int(facts.get("rows", 0))
     said = ngettext(
-        "The result of %(rows)s row was lost by a fault on our side; the row counts as failed",
-        "The results of %(rows)s rows were lost by a fault on our side; the rows count as failed",
+        "The result of %(rows)s row was lost by our fault; it counts as failed, its charge is to be corrected",
+        "The results of %(rows)s rows were lost by our fault; they count as failed, their charge is to be corrected",
         rows,
     )
     return said % {"rows": wording.count(rows)}
