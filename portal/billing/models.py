@@ -86,6 +86,7 @@ class LedgerEntry(TenantModel):
     cached_per_1k = models.DecimalField(max_digits=14, decimal_places=6)
     output_per_1k = models.DecimalField(max_digits=14, decimal_places=6)
     items = models.PositiveIntegerField()
+    repeats = models.PositiveIntegerField(default=0)  # rows that got one of these items' results, free of charge
     input_tokens = models.PositiveBigIntegerField()
     cached_tokens = models.PositiveBigIntegerField()
     output_tokens = models.PositiveBigIntegerField()

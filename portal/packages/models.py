@@ -74,6 +74,7 @@ class Package(TenantModel):
     json_schema = models.JSONField(_("JSON Schema"), null=True, blank=True)
     max_output_tokens = models.PositiveIntegerField(_("Longest output (tokens)"), default=64)
     temperature = models.FloatField(_("Temperature"), default=0)
+    run_repeats_once = models.BooleanField(_("Run repeated rows once"), default=True)
     # the task's form as it was left, half-written or not; empty once it has been saved as the task above
     typed = models.JSONField(default=dict, blank=True)
 
@@ -81,6 +82,7 @@ class Package(TenantModel):
     rows_total = models.PositiveBigIntegerField(default=0)
     rows_good = models.PositiveBigIntegerField(default=0)
     rows_set_aside = models.PositiveBigIntegerField(default=0)
+    rows_repeated = models.PositiveBigIntegerField(default=0)  # of the good rows: answered with an earlier row's result
     set_aside_by_code = models.JSONField(default=dict)
     input_tokens = models.PositiveBigIntegerField(default=0)
     fixed_prompt_tokens = models.PositiveIntegerField(default=0)
@@ -103,11 +105,29 @@ class Package(TenantModel):
     touched_at = models.DateTimeField()
     finalise_attempts = models.PositiveSmallIntegerField(default=0)  # failed ones; the results cannot be written
 
+    # a correction: quarantined rows of `corrects`, handed over again as a package of their own
+    corrects = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="corrections")
+    round = models.PositiveSmallIntegerField(default=0)  # of corrections, from 1; 0 is not one
+    # of the package that is corrected: its quarantined rows that succeeded since, the last round in its files
+    rows_corrected = models.PositiveBigIntegerField(default=0)
+    merged_round = models.PositiveSmallIntegerField(default=0)
+
     class Meta:
         ordering = ["-created_at"]
         indexes = [models.Index(fields=["department", "-created_at"]), models.Index(fields=["state"])]
         constraints = [
-            models.CheckConstraint(name="rows_add_up", condition=Q(rows_total=F("rows_good") + F("rows_set_aside")))
+            models.CheckConstraint(name="rows_add_up", condition=Q(rows_total=F("rows_good") + F("rows_set_aside"))),
+            models.CheckConstraint(name="repeats_are_good_rows", condition=Q(rows_good__gte=F("rows_repeated"))),
+            models.CheckConstraint(
+                name="corrections_have_a_round",
+                condition=Q(corrects=None, round=0) | Q(corrects__isnull=False, round__gt=0),
+            ),
+            models.UniqueConstraint(fields=["corrects", "round"], name="one_correction_per_round"),
+            models.UniqueConstraint(
+                fields=["corrects"],
+                condition=~Q(state__in=["completed", "cancelled"]),
+                name="one_open_correction",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -117,6 +137,11 @@ class Package(TenantModel):
     def number(self) -> str:
         """The short name that people read out and bills print."""
         return f"PK-{self.id.hex[:8].upper()}"
+
+    @property
+    def requests(self) -> int:
+        """Rows that the model is asked about: good ones, each of those that are alike once."""
+        return self.rows_good - self.rows_repeated
 
     @property
     def prefix(self) -> str:
@@ -157,6 +182,11 @@ class Shard(TenantModel):
     succeeded = models.PositiveIntegerField(default=0)
     quarantined = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
+    # later rows of the manifest that get the result of one of this shard's items; in no sum above
+    repeats = models.PositiveIntegerField(default=0)
+    repeats_succeeded = models.PositiveIntegerField(default=0)
+    repeats_quarantined = models.PositiveIntegerField(default=0)
+    repeats_failed = models.PositiveIntegerField(default=0)
     prompt_tokens = models.PositiveBigIntegerField(default=0)
     cached_tokens = models.PositiveBigIntegerField(default=0)
     completion_tokens = models.PositiveBigIntegerField(default=0)
@@ -177,11 +207,38 @@ class Shard(TenantModel):
                 name="settled_counts_add_up",
                 condition=~Q(state="settled") | Q(items=F("succeeded") + F("quarantined") + F("failed")),
             ),
+            models.CheckConstraint(
+                name="repeats_within_their_number",
+                condition=Q(repeats__gte=F("repeats_succeeded") + F("repeats_quarantined") + F("repeats_failed")),
+            ),
         ]
         indexes = [models.Index(fields=["state", "package"]), models.Index(fields=["state", "lease_until"])]
 
     def __str__(self) -> str:
         return f"{self.package_id} #{self.no}"
+
+
+class Upload(TenantModel):
+    """A file on its way in, piece by piece (tus). How far it is, the object store says; this row says whose it is.
+
+    A finished upload names the package that became of it, so that the last piece may be sent twice.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    created_by = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    touched_at = models.DateTimeField()
+    filename = models.CharField(max_length=255)
+    size = models.PositiveBigIntegerField()
+    corrects = models.ForeignKey(Package, on_delete=models.CASCADE, null=True, related_name="+")
+    package = models.ForeignKey(Package, on_delete=models.CASCADE, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["touched_at"])]
+
+    def __str__(self) -> str:
+        return self.filename
 
 
 class TimelineEntry(TenantModel):

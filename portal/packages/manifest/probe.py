@@ -3,31 +3,15 @@
 import codecs
 import hashlib
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
+from portal.packages.manifest.containers import HEAD, Container, container_of
 from portal.packages.manifest.encoding import Plausibility
 from portal.packages.manifest.reading import UnableToRead
 
-Content: TypeAlias = Literal["text", "zip"]
-
-_CONTAINERS = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old_excel", ""),
-    (b"%PDF", "wrong_format", "PDF"),
-    (b"\x1f\x8b", "wrong_format", "GZIP"),
-    (b"Rar!", "wrong_format", "RAR"),
-    (b"7z\xbc\xaf\x27\x1c", "wrong_format", "7z"),
-    (b"PAR1", "wrong_format", "Parquet"),
-    (b"\x89PNG", "wrong_format", "PNG"),
-    (b"\xff\xd8\xff", "wrong_format", "JPEG"),
-    *((b"BZh%d1AY&" % size, "wrong_format", "BZIP2") for size in range(1, 10)),
-    (b"\xfd7zXZ\0", "wrong_format", "XZ"),
-    (b"\x28\xb5\x2f\xfd", "wrong_format", "Zstandard"),
-)
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROOF = 20
 """So many multi-byte characters in a row that are valid UTF-8 do not happen in GB18030 text."""
 _HIGH = bytes(range(128, 256))
-HEAD = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +20,7 @@ class Probed:
 
     size: int
     sha256: str
-    content: Content
+    content: Container
     encoding: str = "utf-8"
     certainty: str = "proven"
 
@@ -103,7 +87,7 @@ class Probe:
         self._size = 0
         self._hash = hashlib.sha256()
         self._head = b""
-        self._content: Content | None = None
+        self._content: Container | None = None
         self._utf8 = _Decoding("utf-8")
         self._gb18030 = _Decoding("gb18030")
 
@@ -122,12 +106,9 @@ class Probe:
     def _opened(self) -> bytes:
         """Settle the container from the first bytes; returns them, to be read as text."""
         head, self._head = self._head, self._head[:HEAD]
-        for magic, code, found in _CONTAINERS:
-            if head.startswith(magic):
-                raise UnableToRead(code, **({"found": found} if found else {}))
+        self._content = container_of(head)
         if head.startswith(_UTF16):
             raise UnableToRead("utf16")
-        self._content = "zip" if head.startswith(b"PK\x03\x04") else "text"
         return head
 
     def _feed_text(self, chunk: bytes, *, final: bool = False) -> None:
@@ -158,7 +139,7 @@ class Probe:
         if self._content is None:
             self._feed_text(self._opened())
         self._feed_text(b"", final=True)
-        content: Content = "zip" if self._content == "zip" else "text"
+        content = self._content or "text"
         encoding, certainty = self._encoding() if content == "text" else ("utf-8", "declared")
         return Probed(self._size, self._hash.hexdigest(), content, encoding, certainty)
 

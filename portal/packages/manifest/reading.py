@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Generator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 RAW = "\0raw"
@@ -47,12 +47,30 @@ Rows: TypeAlias = Generator[Row | BadRow, None, None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How a manifest is read. ``certainty`` says how sure the encoding is:
+class Wish:
+    """How a person says that a file is to be read; ``None`` leaves it to what is found."""
 
-    ``declared`` (a byte order mark or a format that says so), ``proven`` (valid UTF-8), ``likely`` (GB18030,
-    which almost any bytes fit: a person should look at the first rows) or ``doubtful`` (GB18030 with characters that
-    Chinese text seldom has).
+    encoding: str | None = None
+    delimiter: str | None = None
+    quote: str | None = None
+    """``""``: quotation marks are text."""
+    has_heading: bool | None = None
+    sheet: str | None = None
+
+
+AS_FOUND = Wish()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a manifest is read, decided when it is uploaded; ``rows`` reads it that way, the same each time.
+
+    ``format`` is ``csv``, ``jsonl``, ``openai`` (lines of the OpenAI batch format), ``xlsx``, ``xls``, ``ods`` or
+    ``parquet``. ``certainty`` says how sure the encoding is, ``certainties`` the same of ``delimiter``, ``quote`` and
+    ``heading``:
+
+    ``chosen`` (by a person), ``declared`` (the file says so, such as by a byte order mark), ``proven`` (all of the
+    file fits, such as valid UTF-8), ``likely`` (a person should look at the first rows) or ``doubtful``.
     """
 
     format: str
@@ -60,15 +78,25 @@ class Reading:
     delimiter: str = ","
     columns: tuple[str, ...] = ()
     certainty: str = "proven"
+    quote: str = '"'
+    has_heading: bool = True
+    certainties: dict[str, str] = field(default_factory=dict)
+    packing: str = ""
+    """``gzip``, ``zstd`` or ``zip`` for a file that lies packed within the upload."""
+    member: str = ""
+    """The name of the file that is read within a ``zip``."""
+    sheet: str = ""
+    sheets: tuple[str, ...] = ()
+    """Names of all sheets that can be chosen, in their order."""
 
     def as_json(self) -> dict[str, Any]:
         """What ``Package.reading`` holds."""
-        return {**asdict(self), "columns": list(self.columns)}
+        return {**asdict(self), "columns": list(self.columns), "sheets": list(self.sheets)}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Reading":
-        """The reading that :meth:`as_json` wrote."""
-        return cls(**{**stored, "columns": tuple(stored["columns"])})
+        """The reading that :meth:`as_json` wrote, also an earlier version of it."""
+        return cls(**{**stored, "columns": tuple(stored["columns"]), "sheets": tuple(stored.get("sheets", ()))})
 
 
 def is_usable_column(name: str) -> bool:
