@@ -2,8 +2,8 @@
 
 import re
 import uuid
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -18,7 +18,8 @@ from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import orphans, reasons, timeline, wording
 from portal.packages.manifest import BadRow, Reading, Row, UnableToRead
-from portal.packages.manifest.probe import Probe
+from portal.packages.manifest.probe import Probe, Probed
+from portal.packages.manifest.reading import AS_FOUND, Wish
 from portal.packages.manifest.sniff import sniff, suffix_of
 from portal.packages.models import Package
 from portal.packages.source import manifest_rows
@@ -26,6 +27,7 @@ from portal.packages.store import objects
 from scheduler.domain.lifecycle import EDITABLE
 
 HEAD_ROWS = 20
+CHUNK = 1024**2
 
 
 def create_draft(
@@ -42,17 +44,50 @@ def create_draft(
     Raises :class:`Refusal` (field ``file``) for a file that cannot be read, and leaves nothing behind then, nor
     when ``chunks`` breaks off.
     """
-    package = Package(id=uuid.uuid4(), department=department, created_by=by, created_at=now, touched_at=now)
-    package.filename = _clean_filename(filename)
+    package = unsaved_package(by=by, department=department, filename=filename, name=name, now=now)
+    return draft_from_chunks(package=package, chunks=chunks, now=now)
+
+
+def unsaved_package(
+    *,
+    by: Person | None,
+    department: Department,
+    filename: str,
+    name: str | None = None,
+    now: datetime,
+    ref: uuid.UUID | None = None,
+) -> Package:
+    """A package that is not saved yet: it knows where its manifest is to lie, and can be given a task already.
+
+    ``ref`` becomes its id, for a manifest that lies in the store before its package is made.
+    """
+    package = Package(id=ref or uuid.uuid4(), department=department, created_by=by, created_at=now, touched_at=now)
+    package.filename = clean_filename(filename)
     package.name = _clean_name(name) or _clean_name(PurePath(package.filename).stem) or package.filename
     package.manifest_key = f"{package.prefix}/manifest/original{suffix_of(package.filename)}"
+    return package
+
+
+def draft_from_chunks(*, package: Package, chunks: Iterable[bytes], now: datetime) -> Package:
+    """Store the manifest of ``package`` (:func:`unsaved_package`) and save the package; errors as `create_draft`."""
+    with _kept_only_with(package, now):
+        _save(package, _store(package, chunks), now)
+    return package
+
+
+def draft_from_stored(*, package: Package, now: datetime) -> Package:
+    """Save ``package`` (:func:`unsaved_package`), whose manifest lies in the store; errors as `create_draft`."""
+    with _kept_only_with(package, now):
+        _save(package, _looked_through(package.manifest_key), now)
+    return package
+
+
+@contextmanager
+def _kept_only_with(package: Package, now: datetime) -> Iterator[None]:
+    """What lies in the store of ``package`` goes again unless the package is made; why is told as a refusal."""
     orphans.expect(package, now)
     try:
-        package.reading = _store(package, chunks).as_json()
-        with transaction.atomic():
-            package.save(force_insert=True)
-            record(action="package.uploaded", subject=package.number, by=by, department=department, now=now)
-            timeline.record(package=package, code="uploaded", now=now)
+        yield
     except BaseException as error:
         objects().delete_prefix(f"{package.prefix}/")
         orphans.settle(package)
@@ -60,19 +95,39 @@ def create_draft(
             raise _refusal(error, package.filename) from error
         raise
     orphans.settle(package)
-    return package
 
 
-def _store(package: Package, chunks: Iterable[bytes]) -> Reading:
+def _store(package: Package, chunks: Iterable[bytes]) -> Probed:
     probe = Probe(limit=settings.UPLOAD_LIMIT_BYTES)
     with objects().open_write(package.manifest_key) as writer:
         for chunk in chunks:
             probe.feed(chunk)
             writer.write(chunk)
-        found = probe.finish()
+        return probe.finish()
+
+
+def _looked_through(key: str) -> Probed:
+    probe = Probe(limit=settings.UPLOAD_LIMIT_BYTES)
+    with objects().open_read(key) as stream:
+        while chunk := stream.read(CHUNK):
+            probe.feed(chunk)
+    return probe.finish()
+
+
+def _save(package: Package, found: Probed, now: datetime) -> None:
     package.manifest_bytes, package.manifest_sha256 = found.size, found.sha256
-    with objects().open_read(package.manifest_key) as stream:
-        return sniff(stream, found, package.filename)
+    package.reading = _reading_of(package.manifest_key, package.filename, found).as_json()
+    by, department = package.created_by, package.department
+    with transaction.atomic():
+        package.save(force_insert=True)
+        record(action="package.uploaded", subject=package.number, by=by, department=department, now=now)
+        timeline.record(package=package, code="uploaded", now=now)
+
+
+def _reading_of(key: str, filename: str, found: Probed, wish: Wish = AS_FOUND) -> Reading:
+    """How the manifest under ``key`` is read. Raises :class:`UnableToRead`."""
+    with objects().open_read(key) as stream:
+        return sniff(stream, found, filename, wish)
 
 
 def _refusal(error: UnableToRead, filename: str) -> Refusal:
@@ -84,7 +139,7 @@ def _refusal(error: UnableToRead, filename: str) -> Refusal:
     return Refusal(said, code=error.code, status=status, field="file", **details)
 
 
-def _clean_filename(filename: str) -> str:
+def clean_filename(filename: str) -> str:
     """The last part of what the browser sent, printable, at most 255 characters."""
     base = re.split(r"[/\\]", filename)[-1]
     printable = "".join(character for character in base if character.isprintable()).strip()

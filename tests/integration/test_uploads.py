@@ -1,6 +1,8 @@
 """An upload becomes a draft, or is refused and leaves nothing."""
 
+import hashlib
 import os
+import uuid
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -10,10 +12,10 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import orphans, services
-from portal.packages.manifest import BadRow, Row
+from portal.packages.manifest import BadRow, Reading, Row
 from portal.packages.models import Package
 from portal.packages.store import objects
-from portal.packages.uploads import create_draft, discard_draft, first_rows
+from portal.packages.uploads import create_draft, discard_draft, draft_from_stored, first_rows, unsaved_package
 from scheduler.domain.lifecycle import PackageState
 from tests.manifests import NOW, draft, read_now
 from tests.world import World
@@ -37,16 +39,33 @@ def test_a_file_is_kept_untouched_and_its_reading_is_known(world: World) -> None
     data = "编号,内容\r\n1,潮水\r\n2,岸\r\n".encode("gb18030")
     package = upload(world, data[:5], data[5:])
     assert (package.state, package.name, package.manifest_bytes) == (PackageState.DRAFT, "评论", len(data))
-    assert package.reading == {
-        "format": "csv",
-        "encoding": "gb18030",
-        "delimiter": ",",
-        "columns": ["编号", "内容"],
-        "certainty": "likely",
-    }
+    reading = Reading.from_json(package.reading)
+    assert (reading.format, reading.encoding, reading.certainty) == ("csv", "gb18030", "likely")
+    assert (reading.delimiter, reading.columns) == (",", ("编号", "内容"))
     assert package.manifest_key == f"{world.retail.id.hex}/{package.id.hex}/manifest/original.csv"
     assert objects().get(package.manifest_key) == data
     assert first_rows(package, 1) == [Row(1, {"编号": "1", "内容": "潮水"})]
+
+
+def test_a_manifest_that_lies_in_the_store_already_becomes_a_draft(world: World) -> None:
+    ref = uuid.uuid4()
+    package = unsaved_package(by=world.alice, department=world.retail, filename="评论.csv", now=NOW, ref=ref)
+    objects().put(package.manifest_key, "编号,内容\n1,潮水\n".encode())
+    draft_from_stored(package=package, now=NOW)
+    kept = Package.objects.for_department(world.retail).get(pk=ref)
+    assert (kept.name, kept.manifest_bytes) == ("评论", 25)
+    assert kept.manifest_sha256 == hashlib.sha256("编号,内容\n1,潮水\n".encode()).hexdigest()
+    assert first_rows(kept) == [Row(1, {"编号": "1", "内容": "潮水"})]
+    assert lies_in_store(kept) == [package.manifest_key]
+
+
+def test_a_manifest_in_the_store_that_cannot_be_read_is_removed(world: World) -> None:
+    package = unsaved_package(by=world.alice, department=world.retail, filename="a.csv", now=NOW)
+    objects().put(package.manifest_key, b"%PDF-1.7 ......")
+    with pytest.raises(Refusal) as refused:
+        draft_from_stored(package=package, now=NOW)
+    assert refused.value.code == "wrong_format"
+    assert lies_in_store(package) == []
 
 
 def test_names_are_cleaned(world: World) -> None:
