@@ -3,19 +3,23 @@
 from urllib.parse import unquote, urlsplit
 
 from scheduler.objects.port import (
+    ObjectBusy,
     ObjectExists,
     ObjectInfo,
     ObjectNotFound,
     ObjectStore,
     ObjectWriter,
+    OffsetMismatch,
 )
 
 __all__ = [
+    "ObjectBusy",
     "ObjectExists",
     "ObjectInfo",
     "ObjectNotFound",
     "ObjectStore",
     "ObjectWriter",
+    "OffsetMismatch",
     "open_store",
 ]
 

@@ -8,9 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from scheduler.objects.port import ObjectExists, ObjectInfo, ObjectNotFound
+from scheduler.objects.port import ObjectExists, ObjectInfo, ObjectNotFound, ObjectWriter
+from scheduler.objects.unfinished import UnfinishedFiles
 
 _STAGING = ".staging"
+_UNFINISHED = ".unfinished"
+_OURS = (_STAGING, _UNFINISHED)
 
 
 class _FileWriter:
@@ -42,10 +45,11 @@ class FileStore:
     def __init__(self, root: str | Path) -> None:
         self._root = Path(root)
         (self._root / _STAGING).mkdir(parents=True, exist_ok=True)
+        self._unfinished = UnfinishedFiles(self._root / _UNFINISHED)
 
     def _path(self, key: str) -> Path:
         parts = key.split("/")
-        if not key or key.startswith(_STAGING) or any(part in {"", ".", ".."} for part in parts) or "\0" in key:
+        if not key or key.startswith(_OURS) or any(part in {"", ".", ".."} for part in parts) or "\0" in key:
             raise ValueError(f"not an object key: {key!r}")
         return self._root.joinpath(*parts)
 
@@ -99,7 +103,7 @@ class FileStore:
             for path in folder.rglob("*")
             if path.is_file()
         )
-        yield from sorted(o for o in found if o.key.startswith(prefix) and not o.key.startswith(_STAGING))
+        yield from sorted(o for o in found if o.key.startswith(prefix) and not o.key.startswith(_OURS))
 
     def delete(self, key: str) -> None:
         self._path(key).unlink(missing_ok=True)
@@ -112,6 +116,19 @@ class FileStore:
             shutil.rmtree(self._path(prefix.rstrip("/")), ignore_errors=True)
         return len(doomed)
 
+    def open_append(self, key: str, *, at: int) -> ObjectWriter:
+        self._path(key)  # refuses what is not a key
+        return self._unfinished.open_append(key, at=at)
+
+    def unfinished_size(self, key: str) -> int:
+        return self._unfinished.size(key)
+
+    def finish(self, key: str) -> None:
+        self._unfinished.finish(key, self._path(key))
+
+    def discard(self, key: str) -> None:
+        self._unfinished.discard(key)
+
     def sweep_staging(self, older_than_s: float, now_s: float) -> int:
         """Remove unfinished writes whose last byte came more than ``older_than_s`` before ``now_s`` (epoch)."""
         stale = [p for p in (self._root / _STAGING).iterdir() if now_s - p.stat().st_mtime > older_than_s]
@@ -123,7 +140,7 @@ class FileStore:
         stale = [path for path in (self._root / _STAGING).iterdir() if _began_before(path, before)]
         for path in stale:
             path.unlink(missing_ok=True)
-        return len(stale)
+        return len(stale) + self._unfinished.discard_older(before)
 
 
 def _began_before(path: Path, moment: datetime) -> bool:

@@ -6,7 +6,13 @@ from datetime import datetime
 from threading import Lock
 from typing import BinaryIO
 
-from scheduler.objects.port import ObjectExists, ObjectInfo, ObjectNotFound
+from scheduler.objects.port import (
+    ObjectBusy,
+    ObjectExists,
+    ObjectInfo,
+    ObjectNotFound,
+    OffsetMismatch,
+)
 
 
 class _MemoryWriter:
@@ -24,11 +30,30 @@ class _MemoryWriter:
             self._store.put(self._key, self._buffer.getvalue())
 
 
+class _Unfinished:
+    """The pieces of one object so far, and whether somebody adds to them."""
+
+    def __init__(self) -> None:
+        self.pieces = bytearray()
+        self.is_busy = False
+
+    def write(self, data: bytes, /) -> int:
+        self.pieces += data
+        return len(data)
+
+    def __enter__(self) -> "_Unfinished":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        self.is_busy = False
+
+
 class MemoryStore:
     """An object store that lives as long as the process."""
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
+        self._unfinished: dict[str, _Unfinished] = {}
         self._lock = Lock()
 
     @staticmethod
@@ -79,6 +104,39 @@ class MemoryStore:
         for found in doomed:
             self.delete(found.key)
         return len(doomed)
+
+    def open_append(self, key: str, *, at: int) -> _Unfinished:
+        with self._lock:
+            if at == 0:
+                self._unfinished.setdefault(self._checked(key), _Unfinished())
+            found = self._idle(key)
+            if len(found.pieces) != at:
+                raise OffsetMismatch(key, len(found.pieces))
+            found.is_busy = True
+        return found
+
+    def _idle(self, key: str) -> _Unfinished:
+        found = self._unfinished.get(key)
+        if found is None:
+            raise ObjectNotFound(key)
+        if found.is_busy:
+            raise ObjectBusy(key)
+        return found
+
+    def unfinished_size(self, key: str) -> int:
+        with self._lock:
+            if key not in self._unfinished:
+                raise ObjectNotFound(key)
+            return len(self._unfinished[key].pieces)
+
+    def finish(self, key: str) -> None:
+        with self._lock:
+            self._objects[key] = bytes(self._idle(key).pieces)
+            del self._unfinished[key]
+
+    def discard(self, key: str) -> None:
+        with self._lock:
+            self._unfinished.pop(key, None)
 
     def discard_unfinished(self, *, before: datetime) -> int:  # noqa: ARG002 - writers die with their process
         return 0

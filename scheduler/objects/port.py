@@ -17,6 +17,18 @@ class ObjectExists(FileExistsError):
     """``put_new`` found the key taken."""
 
 
+class ObjectBusy(RuntimeError):
+    """Somebody else is adding to this unfinished object, or ending it, right now."""
+
+
+class OffsetMismatch(ValueError):
+    """The unfinished object has ``size`` bytes; what was to be added begins elsewhere."""
+
+    def __init__(self, key: str, size: int) -> None:
+        super().__init__(f"{key} has {size} bytes")
+        self.size = size
+
+
 class ObjectInfo(NamedTuple):
     key: str
     size: int
@@ -67,6 +79,34 @@ class ObjectStore(Protocol):
         """Delete every object under ``prefix``; returns how many there were."""
         ...
 
+    def open_append(self, key: str, *, at: int) -> ObjectWriter:
+        """A writer that adds to the unfinished object ``key``, which has ``at`` bytes; with 0 it is begun.
+
+        What :meth:`unfinished_size` counts stays, however the block ends and whatever becomes of the process.
+        Nobody sees the object under ``key`` until :meth:`finish`, and what lies there already stays until then.
+        Raises :class:`OffsetMismatch`, and :class:`ObjectBusy` while somebody else adds to it; beyond its beginning
+        :class:`ObjectNotFound` where there is none.
+        """
+        ...
+
+    def unfinished_size(self, key: str) -> int:
+        """How many bytes of an unfinished object are kept; :class:`ObjectNotFound` where none was begun."""
+        ...
+
+    def finish(self, key: str) -> None:
+        """Make the unfinished object ``key`` an object, whole, in the place of what lay there.
+
+        Raises :class:`ObjectNotFound` where there is none, :class:`ObjectBusy` while somebody adds to it.
+        """
+        ...
+
+    def discard(self, key: str) -> None:
+        """Forget the unfinished object ``key``; no error when there is none."""
+        ...
+
     def discard_unfinished(self, *, before: datetime) -> int:
-        """Remove what writers that began ``before`` left behind when their process died; returns how many."""
+        """Remove what writers that began ``before`` left behind when their process died; returns how many.
+
+        Unfinished objects that nothing was added to since ``before`` are removed too.
+        """
         ...

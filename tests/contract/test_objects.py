@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.objects import ObjectExists, ObjectInfo, ObjectNotFound, ObjectStore, open_store
+from scheduler.objects import (
+    ObjectBusy,
+    ObjectExists,
+    ObjectInfo,
+    ObjectNotFound,
+    ObjectStore,
+    OffsetMismatch,
+    open_store,
+)
 from scheduler.objects.file import FileStore
 from scheduler.objects.memory import MemoryStore
 
@@ -151,3 +159,131 @@ def test_there_is_nothing_to_discard_in_an_orderly_store(store: ObjectStore) -> 
     store.put("a", b"x")
     assert store.discard_unfinished(before=datetime.now(UTC) + timedelta(days=1)) == 0
     assert store.get("a") == b"x"
+
+
+def append(store: ObjectStore, key: str, at: int, data: bytes) -> None:
+    with store.open_append(key, at=at) as writer:
+        writer.write(data)
+
+
+def test_an_object_that_comes_in_pieces_appears_whole_once_it_is_finished(store: ObjectStore) -> None:
+    append(store, "d/p/a", 0, b"high ")
+    append(store, "d/p/a", 5, b"tide")
+    assert not store.exists("d/p/a")
+    assert list(store.list("")) == []
+    assert store.unfinished_size("d/p/a") == 9
+    store.finish("d/p/a")
+    assert store.get("d/p/a") == b"high tide"
+    with pytest.raises(ObjectNotFound):
+        store.unfinished_size("d/p/a")
+
+
+def test_finishing_replaces_what_lay_under_the_key_and_not_before(store: ObjectStore) -> None:
+    store.put("a", b"old")
+    append(store, "a", 0, b"new")
+    assert store.get("a") == b"old"
+    store.finish("a")
+    assert store.get("a") == b"new"
+
+
+def test_an_object_without_a_byte_can_be_begun_and_finished(store: ObjectStore) -> None:
+    append(store, "a", 0, b"")
+    append(store, "a", 0, b"")
+    assert store.unfinished_size("a") == 0
+    store.finish("a")
+    assert store.get("a") == b""
+
+
+def test_what_came_before_a_piece_broke_off_is_kept(store: ObjectStore) -> None:
+    def broken() -> None:
+        with store.open_append("a", at=0) as writer:
+            writer.write(b"half")
+            raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        broken()
+    assert store.unfinished_size("a") == 4
+    append(store, "a", 4, b" more")
+    store.finish("a")
+    assert store.get("a") == b"half more"
+
+
+@pytest.mark.parametrize("at", [0, 3, 5])
+def test_a_piece_that_begins_elsewhere_is_refused_with_the_size(
+    store: ObjectStore, at: int
+) -> None:
+    append(store, "a", 0, b"tide")
+    with pytest.raises(OffsetMismatch) as refused:
+        store.open_append("a", at=at)
+    assert refused.value.size == 4
+    store.finish("a")
+    assert store.get("a") == b"tide"
+
+
+def test_while_a_piece_is_added_nobody_else_adds_or_finishes(store: ObjectStore) -> None:
+    with store.open_append("a", at=0) as writer:
+        writer.write(b"mine")
+        for at in (0, 4):
+            with pytest.raises(ObjectBusy):
+                store.open_append("a", at=at)
+        with pytest.raises(ObjectBusy):
+            store.finish("a")
+    store.finish("a")
+    assert store.get("a") == b"mine"
+
+
+def test_of_many_that_add_at_once_exactly_one_does(store: ObjectStore) -> None:
+    barrier, won = Barrier(8), list[int]()
+
+    def add(me: int) -> None:
+        barrier.wait()
+        try:
+            append(store, "a", 0, b"%d" % me * 1000)
+        except (ObjectBusy, OffsetMismatch):
+            return
+        won.append(me)
+
+    threads = [Thread(target=add, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.finish("a")
+    assert [store.get("a")] == [b"%d" % me * 1000 for me in won]
+
+
+def test_an_unfinished_object_can_be_forgotten_also_while_it_grows(store: ObjectStore) -> None:
+    with store.open_append("a", at=0) as writer:
+        writer.write(b"gone")
+        store.discard("a")
+    store.discard("a")
+    for lost in (store.unfinished_size, store.finish, lambda key: store.open_append(key, at=4)):
+        with pytest.raises(ObjectNotFound):
+            lost("a")
+    append(store, "a", 0, b"again")
+    assert store.unfinished_size("a") == 5
+
+
+def test_an_unfinished_object_that_nothing_is_added_to_is_discarded(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    append(store, "old", 0, b"x")
+    append(store, "new", 0, b"y" * 2)
+    (old,) = [path for path in (tmp_path / ".unfinished").iterdir() if path.stat().st_size == 1]
+    os.utime(old, (0, old.stat().st_mtime - 3600))
+    assert store.discard_unfinished(before=datetime.now(UTC) - timedelta(minutes=1)) == 1
+    assert store.unfinished_size("new") == 2
+    with pytest.raises(ObjectNotFound):
+        store.unfinished_size("old")
+
+
+def test_pieces_outlive_the_store_that_took_them(tmp_path: Path) -> None:
+    append(FileStore(tmp_path), "a", 0, b"before ")
+    append(FileStore(tmp_path), "a", 7, b"after")
+    FileStore(tmp_path).finish("a")
+    assert FileStore(tmp_path).get("a") == b"before after"
+
+
+@pytest.mark.parametrize("key", ["", "../x", "a//b", "/etc/passwd"])
+def test_an_unfinished_object_cannot_leave_the_store_either(store: ObjectStore, key: str) -> None:
+    with pytest.raises(ValueError, match="not an object key"):
+        store.open_append(key, at=0)
