@@ -14,6 +14,9 @@ LABELS: dict[str, Promise] = {
     "malformed_row": gettext_lazy("not readable"),
     "ragged_row": gettext_lazy("wrong number of fields"),
     "empty_row": gettext_lazy("empty"),
+    "undecodable": gettext_lazy("broken characters"),
+    "repeated_heading": gettext_lazy("the heading again"),
+    "unsupported_request": gettext_lazy("asks for something not offered"),
     "missing_field": gettext_lazy("a needed field is empty"),
     "duplicate_id": gettext_lazy("repeated id"),
     "too_long": gettext_lazy("too long for the model"),
@@ -46,6 +49,21 @@ ROWS: dict[str, Promise] = {
         "separator in quotes."
     ),
     "empty_row": gettext_lazy("The row is empty. Fill it in or delete it."),
+    "undecodable": gettext_lazy(
+        "Line %(line)s, column “%(column)s”: some bytes are no characters; they are shown as �. Type the text again."
+    ),
+    "undecodable_line": gettext_lazy(
+        "Line %(line)s has bytes that are no characters; they are shown as �. Type the text again."
+    ),
+    "nul_character": gettext_lazy(
+        "Line %(line)s, column “%(column)s” contains a NUL character, which no text has. Type the text again."
+    ),
+    "nul_line": gettext_lazy("Line %(line)s contains a NUL character, which no text has. Type the row again."),
+    "repeated_heading": gettext_lazy("Line %(line)s is the heading once more. Delete it."),
+    "unsupported_request": gettext_lazy(
+        "Line %(line)s: “%(parameter)s” is missing or asks for something that is not offered here. "
+        "Correct it or leave it out."
+    ),
     "missing_field": gettext_lazy("“%(column)s” is empty, and the prompt needs it. Fill it in."),
     "duplicate_id": gettext_lazy("The id “%(id)s” is already used by row %(first_row)s. Give each row its own id."),
     "too_long": gettext_lazy(
@@ -81,17 +99,28 @@ FILES: dict[str, Promise] = {
     "unknown_format": gettext_lazy(
         "Files ending in “%(suffix)s” are not taken. Choose a CSV, JSON Lines (.jsonl) or Excel (.xlsx) file."
     ),
-    "utf16": gettext_lazy("The file is in UTF-16. Save it as UTF-8 (in Excel: “CSV UTF-8”)."),
-    "undecodable": gettext_lazy(
-        "Line %(line)s contains bytes that are neither UTF-8 nor GB18030. Save the file as UTF-8 and upload it again."
+    "utf16": gettext_lazy(
+        "The file looks like UTF-16 without a byte order mark. Save it as UTF-8 (in Excel: “CSV UTF-8”), or choose "
+        "UTF-16 as its encoding."
     ),
     "broken_utf8": gettext_lazy(
-        "The file is UTF-8, but line %(line)s contains broken bytes. Correct that line and upload the file again."
+        "The file is UTF-8, but too many lines contain broken bytes; line %(line)s is the first. Save it again as "
+        "UTF-8 and upload that."
+    ),
+    "broken_utf16": gettext_lazy(
+        "The file is UTF-16, but too many lines contain broken bytes; line %(line)s is the first. Save it as UTF-8 "
+        "and upload that."
     ),
     "unknown_encoding": gettext_lazy(
         "The file is not UTF-8, and line %(line)s makes no sense as Chinese text (GB18030). "
-        "Save the file as UTF-8 and upload it again."
+        "Save the file as UTF-8, or choose its encoding."
     ),
+    "wrong_encoding": gettext_lazy(
+        "Line %(line)s cannot be read as %(encoding)s. Choose another encoding, or leave it as found."
+    ),
+    "unusable_encoding": gettext_lazy("“%(encoding)s” is not an encoding that can be chosen here."),
+    "unusable_delimiter": gettext_lazy("The delimiter must be one character, and not a quotation mark."),
+    "unusable_quote": gettext_lazy("The quotation mark must be one character, or none, and not the delimiter."),
     "no_heading": gettext_lazy("The file has no heading. Put the column names in the first row."),
     "no_rows": gettext_lazy("The file has a heading but no rows. Add at least one row."),
     "unnamed_column": gettext_lazy("Column %(position)s has no name. Name every column in the first row."),

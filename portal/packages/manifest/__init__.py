@@ -16,11 +16,12 @@ def rows(stream: BinaryIO, reading: Reading) -> Rows:
 
     Raises :class:`UnableToRead` when the file as a whole turns out to be unreadable.
     """
-    from portal.packages.manifest import csv_rows, jsonl_rows, xlsx_rows
+    from portal.packages.manifest import csv_rows, jsonl_rows, openai_rows, xlsx_rows
 
     readers: dict[str, Callable[[BinaryIO, Reading], Rows]] = {
         "csv": csv_rows.rows,
         "jsonl": jsonl_rows.rows,
+        "openai": openai_rows.rows,
         "xlsx": xlsx_rows.rows,
     }
     return readers[reading.format](stream, reading)

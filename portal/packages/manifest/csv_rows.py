@@ -34,37 +34,56 @@ SWALLOWED_SHARE = 0.8
 def describe(stream: BinaryIO, reading: Reading) -> Reading:
     """``reading`` with the columns of the heading; raises :class:`UnableToRead` without heading or rows."""
     with lines_of(stream, reading.encoding) as lines:
-        heading = _heading(_reader(lines, reading), lines, reading.delimiter)
-    described = replace(reading, columns=checked_columns(heading))
-    for _row in rows(stream, described):
-        return described
+        reader = _reader(lines, reading)
+        first = _first_fields(reader, lines, reading)
+        if not reading.has_heading:
+            return replace(reading, columns=_numbered(len(first)))
+        described = replace(reading, columns=checked_columns(first))
+        for _row in _rows(reader, lines, described):
+            return described
     raise UnableToRead("no_rows")
 
 
 def rows(stream: BinaryIO, reading: Reading) -> Rows:
     """See ``portal.packages.manifest.rows``."""
-    numbering = Numbering()
     with lines_of(stream, reading.encoding) as lines:
         reader = _reader(lines, reading)
-        _heading(reader, lines, reading.delimiter)
-        while (fields := _record(reader, lines, reading)) is not None:
-            if fields == []:
-                numbering.blank(lines.first)
-                continue
-            yield from numbering.released()
-            if isinstance(fields, list):
-                yield _row(numbering.next(), fields, reading, lines)
-            else:
-                yield fields._replace(number=numbering.next())
+        first = _first_fields(reader, lines, reading)
+        if not reading.has_heading:
+            yield from _rows(reader, lines, reading, first)
+        else:
+            yield from _rows(reader, lines, reading)
+
+
+def _numbered(width: int) -> tuple[str, ...]:
+    """Names for the columns of a file that has no heading."""
+    return checked_columns([f"column_{position}" for position in range(1, width + 1)])
+
+
+def _rows(reader: "Reader", lines: Lines, reading: Reading, first: list[str] | None = None) -> Rows:
+    numbering = Numbering()
+    if first is not None:
+        yield _row(numbering.next(), first, reading, lines)
+    while (fields := _record(reader, lines, reading)) is not None:
+        if fields == []:
+            numbering.blank(lines.first)
+            continue
+        yield from numbering.released()
+        if isinstance(fields, list):
+            yield _row(numbering.next(), fields, reading, lines)
+        else:
+            yield fields._replace(number=numbering.next())
 
 
 def _reader(lines: Lines, reading: Reading) -> "Reader":
-    return csv.reader(lines, delimiter=reading.delimiter, strict=True)
+    if not reading.quote:
+        return csv.reader(lines, delimiter=reading.delimiter, quoting=csv.QUOTE_NONE, strict=True)
+    return csv.reader(lines, delimiter=reading.delimiter, quotechar=reading.quote, strict=True)
 
 
-def _heading(reader: "Reader", lines: Lines, delimiter: str) -> list[str]:
+def _first_fields(reader: "Reader", lines: Lines, reading: Reading) -> list[str]:
     while fields := _fields_above_rows(reader, lines):
-        if lines.raw.strip('"').casefold() != f"sep={delimiter}":  # a note to Excel, no heading
+        if lines.raw.strip('"').casefold() != f"sep={reading.delimiter}":  # a note to Excel, no heading
             return fields
     raise UnableToRead("empty_file")
 
@@ -116,7 +135,7 @@ def _unreadable(lines: Lines, reading: Reading) -> BadRow:
         return _first_alone(lines)
     detail = {"problem": "field_too_long", "line": lines.first, "limit": MAX_FIELD}
     raw = lines.raw
-    _skip_to_close(lines)
+    _skip_to_close(lines, reading.quote)
     return BadRow(0, "malformed_row", detail, {RAW: raw})
 
 
@@ -138,14 +157,14 @@ def _has_swallowed_rows(record: list[str], reading: Reading) -> bool:
     return whole > SWALLOWED_SHARE * len(record[1:-1])
 
 
-def _skip_to_close(lines: Lines) -> None:
+def _skip_to_close(lines: Lines, quote: str) -> None:
     """Read on to where the quotation mark of a field that is too long is closed; nothing more of it is kept."""
     first = lines.first
-    is_open = sum(line.count('"') for line in lines.record) % 2 == 1
+    is_open = sum(line.count(quote) for line in lines.record) % 2 == 1
     while is_open:
         lines.begin()
         with suppress(LineTooLong):
-            is_open = next(lines, '"').count('"') % 2 == 0
+            is_open = next(lines, quote).count(quote) % 2 == 0
         if lines.ended:
             raise UnableToRead("unclosed_quote", line=first)
 

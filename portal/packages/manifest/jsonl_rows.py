@@ -3,11 +3,12 @@
 A list or an object within a row is text like everything else: its JSON, on one line.
 """
 
-import json
+from collections.abc import Generator
 from itertools import islice
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from portal.packages.manifest.blanks import Numbering
+from portal.packages.manifest.json_values import Malformed, object_of, refuse_half_characters, shown
 from portal.packages.manifest.lines import Lines, LineTooLong, lines_of, too_long
 from portal.packages.manifest.reading import RAW, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
 
@@ -15,14 +16,20 @@ LOOKED_AT = 100
 """Rows whose keys make the columns that a prompt can use."""
 
 
-class _Malformed(ValueError):
-    pass
+class Record(NamedTuple):
+    """One line's object, the line it stands in and how it was written."""
+
+    number: int
+    found: dict[str, Any]
+    line: int
+    raw: str
+
+    def bad(self, code: str, **detail: Any) -> BadRow:
+        """The row that this record becomes when it cannot be used."""
+        return BadRow(self.number, code, {"line": self.line, **detail}, {RAW: self.raw})
 
 
-class _Number(str):
-    """A number as it was written."""
-
-    __slots__ = ()
+Records: TypeAlias = Generator[Record | BadRow, None, None]
 
 
 def describe(stream: BinaryIO, encoding: str, certainty: str) -> Reading:
@@ -48,9 +55,15 @@ def _columns(names: list[str]) -> tuple[str, ...]:
 
 def rows(stream: BinaryIO, reading: Reading) -> Rows:
     """See ``portal.packages.manifest.rows``. A row has all columns and whatever further keys its object has."""
-    numbering = Numbering()
     absent = dict.fromkeys(reading.columns, "")
-    with lines_of(stream, reading.encoding) as lines:
+    for record in records(stream, reading.encoding):
+        yield record if isinstance(record, BadRow) else _row(record, absent)
+
+
+def records(stream: BinaryIO, encoding: str) -> Records:
+    """Every line's object, numbered as rows are; a line that is none is a bad row."""
+    numbering = Numbering()
+    with lines_of(stream, encoding) as lines:
         while (line := _next(lines)) is not None:
             if isinstance(line, BadRow):
                 yield from numbering.released()
@@ -60,7 +73,7 @@ def rows(stream: BinaryIO, reading: Reading) -> Rows:
                 numbering.blank(lines.first)
                 continue
             yield from numbering.released()
-            yield _row(numbering.next(), line, absent, lines)
+            yield _record(numbering.next(), line, lines)
 
 
 def _next(lines: Lines) -> str | BadRow | None:
@@ -71,48 +84,19 @@ def _next(lines: Lines) -> str | BadRow | None:
         return too_long(lines)
 
 
-def _row(number: int, line: str, absent: dict[str, str], lines: Lines) -> Row | BadRow:
-    bad = {RAW: lines.raw}
+def _record(number: int, line: str, lines: Lines) -> Record | BadRow:
     try:
-        found = _decoder.decode(line.strip())
-        if not isinstance(found, dict):
-            raise _Malformed
-        values = {**absent, **{key: _text(value) for key, value in found.items()}}
-        "".join((*values, *values.values())).encode()  # half a surrogate pair is no text
-    except (ValueError, RecursionError):
-        return BadRow(number, "malformed_row", {"line": lines.first}, bad)
+        return Record(number, object_of(line), lines.first, lines.raw)
+    except Malformed:
+        return BadRow(number, "malformed_row", {"line": lines.first}, {RAW: lines.raw})
+
+
+def _row(record: Record, absent: dict[str, str]) -> Row | BadRow:
+    values = {**absent, **{key: shown(value) for key, value in record.found.items()}}
+    try:
+        refuse_half_characters(values)
+    except Malformed:
+        return record.bad("malformed_row")
     if not any(value.strip() for value in values.values()):
-        return BadRow(number, "empty_row", {"line": lines.first}, {})
-    return Row(number, values)
-
-
-def _text(value: Any) -> str:
-    """What a prompt shows of ``value``: text and numbers as they are, nothing for null, JSON for the rest."""
-    if value is None:
-        return ""
-    return str(value) if isinstance(value, str) else _json(value)
-
-
-def _json(value: Any) -> str:
-    match value:
-        case _Number():
-            return value
-        case dict():
-            return f"{{{','.join(f'{_json(key)}:{_json(inner)}' for key, inner in value.items())}}}"
-        case list():
-            return f"[{','.join(map(_json, value))}]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _Malformed("a key is repeated")
-    return found
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise _Malformed(constant)
-
-
-_decoder = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_refuse, object_pairs_hook=_pairs)
+        return BadRow(record.number, "empty_row", {"line": record.line}, {})
+    return Row(record.number, values)

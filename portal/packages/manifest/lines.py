@@ -95,8 +95,7 @@ def too_long(lines: Lines) -> BadRow:
 
 @contextmanager
 def lines_of(stream: BinaryIO, encoding: str) -> Iterator[Lines]:
-    """The lines of ``stream`` from its start; the stream stays open afterwards."""
-    stream.seek(0)
+    """The lines of ``stream`` from where it stands; the stream stays open afterwards."""
     text = io.TextIOWrapper(stream, encoding, errors="strict", newline="")
     try:
         yield Lines(text)
