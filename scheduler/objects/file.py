@@ -116,8 +116,11 @@ class FileStore:
             shutil.rmtree(self._path(prefix.rstrip("/")), ignore_errors=True)
         return len(doomed)
 
-    def open_append(self, key: str, *, at: int) -> ObjectWriter:
+    def begin(self, key: str) -> None:
         self._path(key)  # refuses what is not a key
+        self._unfinished.begin(key)
+
+    def open_append(self, key: str, *, at: int) -> ObjectWriter:
         return self._unfinished.open_append(key, at=at)
 
     def unfinished_size(self, key: str) -> int:

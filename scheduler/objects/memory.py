@@ -105,10 +105,12 @@ class MemoryStore:
             self.delete(found.key)
         return len(doomed)
 
+    def begin(self, key: str) -> None:
+        with self._lock:
+            self._unfinished.setdefault(self._checked(key), _Unfinished())
+
     def open_append(self, key: str, *, at: int) -> _Unfinished:
         with self._lock:
-            if at == 0:
-                self._unfinished.setdefault(self._checked(key), _Unfinished())
             found = self._idle(key)
             if len(found.pieces) != at:
                 raise OffsetMismatch(key, len(found.pieces))

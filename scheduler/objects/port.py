@@ -79,13 +79,19 @@ class ObjectStore(Protocol):
         """Delete every object under ``prefix``; returns how many there were."""
         ...
 
+    def begin(self, key: str) -> None:
+        """Begin an object that arrives in pieces, with no byte; one that was begun before stays as it is.
+
+        Nobody sees it under ``key`` until :meth:`finish`, and what lies there already stays until then.
+        """
+        ...
+
     def open_append(self, key: str, *, at: int) -> ObjectWriter:
-        """A writer that adds to the unfinished object ``key``, which has ``at`` bytes; with 0 it is begun.
+        """A writer that adds to the unfinished object ``key``, which has ``at`` bytes.
 
         What :meth:`unfinished_size` counts stays, however the block ends and whatever becomes of the process.
-        Nobody sees the object under ``key`` until :meth:`finish`, and what lies there already stays until then.
-        Raises :class:`OffsetMismatch`, and :class:`ObjectBusy` while somebody else adds to it; beyond its beginning
-        :class:`ObjectNotFound` where there is none.
+        Raises :class:`OffsetMismatch`, :class:`ObjectBusy` while somebody else adds to it, :class:`ObjectNotFound`
+        where none was begun.
         """
         ...
 

@@ -41,10 +41,13 @@ class UnfinishedFiles:
     def _path(self, key: str) -> Path:
         return self._folder / sha256(key.encode()).hexdigest()
 
+    def begin(self, key: str) -> None:
+        """See :meth:`ObjectStore.begin`."""
+        self._path(key).touch()
+
     def open_append(self, key: str, *, at: int) -> _Appender:
         """See :meth:`ObjectStore.open_append`."""
-        begins = os.O_CREAT if at == 0 else 0
-        descriptor = self._locked(key, os.O_WRONLY | os.O_APPEND | begins)
+        descriptor = self._locked(key)
         if (size := os.fstat(descriptor).st_size) != at:
             os.close(descriptor)
             raise OffsetMismatch(key, size)
@@ -59,7 +62,7 @@ class UnfinishedFiles:
 
     def finish(self, key: str, final: Path) -> None:
         """Move the file to ``final``; :class:`ObjectNotFound` if there is none."""
-        descriptor = self._locked(key, os.O_WRONLY)
+        descriptor = self._locked(key)
         try:
             final.parent.mkdir(parents=True, exist_ok=True)
             self._path(key).replace(final)
@@ -77,15 +80,15 @@ class UnfinishedFiles:
             path.unlink(missing_ok=True)
         return len(stale)
 
-    def _locked(self, key: str, flags: int) -> int:
+    def _locked(self, key: str) -> int:
         try:
-            descriptor = os.open(self._path(key), flags | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(self._path(key), os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         except FileNotFoundError as error:
             raise ObjectNotFound(key) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.fstat(descriptor).st_nlink:  # finished or discarded between the two lines above
-                raise ObjectBusy(key)
+                raise ObjectNotFound(key)
         except BlockingIOError as error:
             os.close(descriptor)
             raise ObjectBusy(key) from error

@@ -162,6 +162,9 @@ def test_there_is_nothing_to_discard_in_an_orderly_store(store: ObjectStore) -> 
 
 
 def append(store: ObjectStore, key: str, at: int, data: bytes) -> None:
+    """A piece; the first one begins the object."""
+    if at == 0:
+        store.begin(key)
     with store.open_append(key, at=at) as writer:
         writer.write(data)
 
@@ -187,15 +190,32 @@ def test_finishing_replaces_what_lay_under_the_key_and_not_before(store: ObjectS
 
 
 def test_an_object_without_a_byte_can_be_begun_and_finished(store: ObjectStore) -> None:
-    append(store, "a", 0, b"")
-    append(store, "a", 0, b"")
+    store.begin("a")
     assert store.unfinished_size("a") == 0
+    append(store, "a", 0, b"")
     store.finish("a")
     assert store.get("a") == b""
 
 
+def test_beginning_again_changes_nothing(store: ObjectStore) -> None:
+    append(store, "a", 0, b"tide")
+    store.begin("a")
+    assert store.unfinished_size("a") == 4
+
+
+def test_nothing_is_added_to_an_object_that_was_never_begun_or_is_finished(store: ObjectStore) -> None:
+    with pytest.raises(ObjectNotFound):
+        store.open_append("a", at=0)
+    append(store, "a", 0, b"tide")
+    store.finish("a")
+    with pytest.raises(ObjectNotFound):
+        store.open_append("a", at=0)
+    assert store.get("a") == b"tide"
+
+
 def test_what_came_before_a_piece_broke_off_is_kept(store: ObjectStore) -> None:
     def broken() -> None:
+        store.begin("a")
         with store.open_append("a", at=0) as writer:
             writer.write(b"half")
             raise ConnectionResetError
@@ -209,9 +229,7 @@ def test_what_came_before_a_piece_broke_off_is_kept(store: ObjectStore) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 3, 5])
-def test_a_piece_that_begins_elsewhere_is_refused_with_the_size(
-    store: ObjectStore, at: int
-) -> None:
+def test_a_piece_that_begins_elsewhere_is_refused_with_the_size(store: ObjectStore, at: int) -> None:
     append(store, "a", 0, b"tide")
     with pytest.raises(OffsetMismatch) as refused:
         store.open_append("a", at=at)
@@ -221,6 +239,7 @@ def test_a_piece_that_begins_elsewhere_is_refused_with_the_size(
 
 
 def test_while_a_piece_is_added_nobody_else_adds_or_finishes(store: ObjectStore) -> None:
+    store.begin("a")
     with store.open_append("a", at=0) as writer:
         writer.write(b"mine")
         for at in (0, 4):
@@ -234,11 +253,13 @@ def test_while_a_piece_is_added_nobody_else_adds_or_finishes(store: ObjectStore)
 
 def test_of_many_that_add_at_once_exactly_one_does(store: ObjectStore) -> None:
     barrier, won = Barrier(8), list[int]()
+    store.begin("a")
 
     def add(me: int) -> None:
         barrier.wait()
         try:
-            append(store, "a", 0, b"%d" % me * 1000)
+            with store.open_append("a", at=0) as writer:
+                writer.write(b"%d" % me * 1000)
         except (ObjectBusy, OffsetMismatch):
             return
         won.append(me)
@@ -253,11 +274,12 @@ def test_of_many_that_add_at_once_exactly_one_does(store: ObjectStore) -> None:
 
 
 def test_an_unfinished_object_can_be_forgotten_also_while_it_grows(store: ObjectStore) -> None:
+    store.begin("a")
     with store.open_append("a", at=0) as writer:
         writer.write(b"gone")
         store.discard("a")
     store.discard("a")
-    for lost in (store.unfinished_size, store.finish, lambda key: store.open_append(key, at=4)):
+    for lost in (store.unfinished_size, store.finish, lambda key: store.open_append(key, at=0)):
         with pytest.raises(ObjectNotFound):
             lost("a")
     append(store, "a", 0, b"again")
@@ -286,4 +308,4 @@ def test_pieces_outlive_the_store_that_took_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["", "../x", "a//b", "/etc/passwd"])
 def test_an_unfinished_object_cannot_leave_the_store_either(store: ObjectStore, key: str) -> None:
     with pytest.raises(ValueError, match="not an object key"):
-        store.open_append(key, at=0)
+        store.begin(key)
