@@ -149,6 +149,11 @@ class Package(TenantModel):
         return f"{self.department_id.hex}/{self.id.hex}"
 
     @property
+    def out(self) -> str:
+        """Where its results and their report lie: for a corrected package, those of the last round merged into it."""
+        return f"{self.prefix}/out/{self.merged_round}" if self.merged_round else f"{self.prefix}/out"
+
+    @property
     def late_by(self) -> timedelta | None:
         """How long after its deadline the package finished, or ``None`` if it was in time."""
         if self.finished_at and self.deadline_at and self.finished_at > self.deadline_at:

@@ -25,6 +25,9 @@ LABELS: dict[str, Promise] = {
     "invalid_request": gettext_lazy("refused by the model"),
     "engine_unavailable": gettext_lazy("model unavailable"),
     "platform_fault": gettext_lazy("fault on our side"),
+    "no_row_number": gettext_lazy("names no row"),
+    "not_in_quarantine": gettext_lazy("not in quarantine"),
+    "row_repeated": gettext_lazy("row corrected twice"),
     "cancelled": gettext_lazy("cancelled"),
 }
 """A few words for each code, for counts and headings."""
@@ -83,6 +86,13 @@ ROWS: dict[str, Promise] = {
         "A fault on our side stopped this row. Nothing is charged; an operator can run it again."
     ),
     "cancelled": gettext_lazy("The package was cancelled before this row had run. Nothing is charged."),
+    "no_row_number": gettext_lazy(
+        "“%(column)s” has no row number, so nobody knows which row is meant. Copy the number from the download."
+    ),
+    "not_in_quarantine": gettext_lazy(
+        "Row %(row)s is not in quarantine, so it was left as it is. Check the row number."
+    ),
+    "row_repeated": gettext_lazy("Row %(row)s was corrected by a line above. Keep one of the two."),
 }
 
 FILES: dict[str, Promise] = {

@@ -48,6 +48,9 @@ class Layout:
     def of(cls, package: Package) -> "Layout":
         """The layout of ``package``."""
         columns = tuple(package.reading["columns"])
+        if package.corrects is not None:
+            ours = cls.of(package.corrects).ours
+            columns = tuple(name for name in columns if name not in ours)
         taken = set(columns)
         status, output, reason = (
             _free(name, taken) for name in ("slackwater_status", "slackwater_output", "slackwater_reason")
@@ -91,6 +94,16 @@ class Layout:
             _free("slackwater_raw", taken),
         ]
 
+    @property
+    def row_column(self) -> str:
+        """The column of quarantine.csv that says which row a line is: a corrected file must have it."""
+        return self.quarantine_heading()[0]
+
+    @property
+    def ours(self) -> frozenset[str]:
+        """The other columns that quarantine.csv has beside the original ones; a corrected file need not have them."""
+        return frozenset(self.quarantine_heading()) - {self.row_column, *self.columns}
+
     def quarantine_cells(self, aside: SetAsideRow, sentence: str) -> list[Any]:
         """A line of quarantine.csv, under :meth:`quarantine_heading`."""
         own = (aside.columns.get(name, "") for name in self.columns)
@@ -116,10 +129,22 @@ def _cell(value: Any) -> Any:
 
 
 def guarded(cell: Any) -> Any:
-    """``cell`` with an apostrophe in front if a spreadsheet would take its text for a formula; numbers as they are."""
-    if isinstance(cell, str) and cell.startswith(_COMMAND_STARTS) and not _NUMBER.fullmatch(cell):
+    """``cell`` with an apostrophe in front if a spreadsheet would take its text for a formula; numbers as they are.
+
+    Text that begins with apostrophes before such a start gets one more, so that :func:`unguarded` gives it back.
+    """
+    if isinstance(cell, str) and _would_command(cell) and not _NUMBER.fullmatch(cell):
         return f"'{cell}"
     return cell
+
+
+def unguarded(text: str) -> str:
+    """The text of which :func:`guarded` made ``text``: exactly one apostrophe less, if it has one."""
+    return text[1:] if text.startswith("'") and _would_command(text) else text
+
+
+def _would_command(text: str) -> bool:
+    return text.lstrip("'").startswith(_COMMAND_STARTS)
 
 
 class Lines(Protocol):

@@ -102,12 +102,29 @@ def _columns_lost(_facts: Facts) -> str:
     return _("What was uploaded cannot be read any more by a fault on our side; rows without it have only their number")
 
 
+def _correction_uploaded(facts: Facts) -> str:
+    said = {"round": facts.get("round", "?"), "name": facts.get("by", "")}
+    return _("Corrected rows handed over, round %(round)s (%(name)s)") % said
+
+
+def _corrected(facts: Facts) -> str:
+    rows, left = int(facts.get("rows", 0)), int(facts.get("left", 0))
+    said = ngettext(
+        "Round %(round)s of corrections has ended: %(rows)s row corrected, %(left)s left in quarantine",
+        "Round %(round)s of corrections has ended: %(rows)s rows corrected, %(left)s left in quarantine",
+        rows,
+    )
+    return said % {"round": facts.get("round", "?"), "rows": wording.count(rows), "left": wording.count(left)}
+
+
 def _by(text: Callable[[], str]) -> Callable[[Facts], str]:
     """A sentence that ends with who asked for it, where somebody did."""
     return lambda facts: _("%(what)s (%(name)s)") % {"what": text(), "name": facts["by"]} if facts.get("by") else text()
 
 
 _SENTENCES: dict[str, Callable[[Facts], str]] = {
+    "correction_uploaded": _correction_uploaded,
+    "corrected": _corrected,
     "uploaded": _by(lambda: _("File uploaded")),
     "read": _read,
     "invalid": _invalid,

@@ -1,0 +1,35 @@
+"""How a corrected file is read: it is the quarantine that we gave out, so what we put into it is taken out again."""
+
+import re
+from collections.abc import Mapping
+from contextlib import closing
+
+from portal.packages.manifest import Rows
+from portal.packages.models import Package
+from portal.packages.sheets import Layout, unguarded
+
+GUARDED_FORMATS = frozenset({"csv", "xlsx", "xls", "ods"})
+"""Formats of spreadsheets: in what we give out for them, text that looks like a formula has an apostrophe in front."""
+_ROW_NUMBER = re.compile(r"([0-9]{1,15})(?:\.0*)?")
+
+
+def plain_columns(columns: list[str], format: str) -> list[str]:
+    """The columns of a corrected file as their package calls them, in the file's order."""
+    return [unguarded(name) for name in columns] if format in GUARDED_FORMATS else columns
+
+
+def own_rows(package: Package, rows: Rows) -> Rows:
+    """``rows`` of a corrected file without our columns, but for the row number, and without our apostrophes."""
+    assert package.corrects is not None
+    ours = Layout.of(package.corrects).ours
+    plain = unguarded if package.reading["format"] in GUARDED_FORMATS else str
+    with closing(rows):
+        for row in rows:
+            values = {name: plain(value) for name, value in row.values.items() if name not in ours}
+            yield row._replace(values=values)
+
+
+def row_named(values: Mapping[str, str], row_column: str) -> int | None:
+    """The row of the corrected package that these values are for; ``None`` if none is named."""
+    found = _ROW_NUMBER.fullmatch(values.get(row_column, "").strip())
+    return int(found[1]) if found else None

@@ -1,0 +1,123 @@
+"""What corrections made of a package's rows, ready to be laid over them: on disk, so that memory stays flat."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from portal.packages.corrected import row_named
+from portal.packages.manifest import BadRow, Row
+from portal.packages.manifest.reading import RAW
+from portal.packages.models import Package
+from portal.packages.progress import OVER
+from portal.packages.results import Losses, Outcome, rows_in_spite_of, rows_with_outcomes
+from portal.packages.sheets import Layout
+from portal.packages.store import objects
+from scheduler.domain.lifecycle import ItemStatus
+from scheduler.objects import ObjectNotFound
+from scheduler.records import SetAsideRow
+
+NOT_FOR_A_ROW = frozenset({"no_row_number", "not_in_quarantine", "row_repeated"})
+"""Why a line of a corrected file was set aside that is for no row of the package, or not for one in quarantine."""
+_LAID = frozenset({ItemStatus.SUCCEEDED, ItemStatus.QUARANTINED})
+RowEnd = tuple[Row | BadRow, Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """What a correction made of one row: its ``values`` as handed over, and how it ended."""
+
+    values: dict[str, str]
+    outcome: Outcome
+
+    def over(self, values: Mapping[str, Any], columns: frozenset[str]) -> dict[str, Any]:
+        """``values`` of the row as corrected: what was handed over in place of its own."""
+        own = {name: value for name, value in values.items() if name != RAW}
+        known = columns | own.keys()
+        return own | {name: value for name, value in self.values.items() if name in known}
+
+    def set_aside(self, values: Mapping[str, Any], columns: frozenset[str]) -> SetAsideRow:
+        """The row as it stands in quarantine now."""
+        ended = self.outcome
+        return SetAsideRow(ended.row, ended.code or "", ended.detail, self.over(values, columns))
+
+
+def ended_rounds(package: Package, *, after: int = 0) -> list[Package]:
+    """The corrections of ``package`` that have ended, in the order of their rounds; those ``after`` a round."""
+    ended = package.corrections.filter(state__in=OVER, round__gt=after)
+    return list(ended.select_related("corrects", "department", "model").order_by("round"))
+
+
+def ended_rows(package: Package) -> Iterator[RowEnd]:
+    """Every row of a package that is over, as its own run left it; also where an object was lost, if it ended so."""
+    if any(losses_told(package).values()):
+        return rows_in_spite_of(Losses(), package, store=objects())
+    return rows_with_outcomes(package, store=objects(), is_final=True)
+
+
+def losses_told(package: Package) -> dict[str, Any]:
+    """What the first report of the package says is lost; nothing if it says nothing."""
+    try:
+        told: dict[str, Any] = json.loads(objects().get(f"{package.prefix}/out/report.json")).get("lost", {})
+    except (ObjectNotFound, ValueError):
+        return {}
+    return told
+
+
+class Overlay:
+    """The rows that some corrections of one package handed over, by row; of several, the last one counts.
+
+    Close it to let go of its file. It may be read on from another thread than the one that made it.
+    """
+
+    def __init__(self, package: Package, rounds: list[Package]) -> None:
+        self.columns = frozenset(package.reading["columns"])
+        self._row_column = Layout.of(package).row_column
+        self._rows = sqlite3.connect("", check_same_thread=False, isolation_level=None)  # "": a file without a name
+        self._rows.execute("CREATE TABLE laid (row INTEGER PRIMARY KEY, round, line, succeeded, what)")
+        self._rows.execute("CREATE INDEX lines ON laid (round, line)")
+        for correction in rounds:
+            self._lay(correction)
+
+    def close(self) -> None:
+        """Let go of what it holds on disk."""
+        self._rows.close()
+
+    def __iter__(self) -> Iterator[Laid]:
+        """What is laid over rows, in the order of the rows."""
+        for (what,) in self._rows.execute("SELECT what FROM laid ORDER BY row"):
+            yield msgspec.msgpack.decode(what, type=Laid)
+
+    def get(self, row: int) -> Laid | None:
+        """What is laid over ``row``, if anything is."""
+        found = self._rows.execute("SELECT what FROM laid WHERE row = ?", [row]).fetchone()
+        return msgspec.msgpack.decode(found[0], type=Laid) if found else None
+
+    def _lay(self, correction: Package) -> None:
+        self._rows.execute("BEGIN")
+        for line, ended in ended_rows(correction):
+            if ended.status not in _LAID or isinstance(line, BadRow) or ended.code in NOT_FOR_A_ROW:
+                continue
+            if row := row_named(line.values, self._row_column):
+                self._put(correction, row, line, ended)
+        self._rows.execute("COMMIT")
+
+    def _put(self, correction: Package, row: int, line: Row, ended: Outcome) -> None:
+        laid = Laid(line.values, self._placed(correction, row, ended))
+        self._rows.execute(
+            "INSERT INTO laid VALUES (?, ?, ?, ?, ?) ON CONFLICT (row) DO UPDATE SET"
+            " round=excluded.round, line=excluded.line, succeeded=excluded.succeeded, what=excluded.what"
+            " WHERE NOT succeeded",
+            [row, correction.round, line.number, ended.status == ItemStatus.SUCCEEDED, msgspec.msgpack.encode(laid)],
+        )
+
+    def _placed(self, correction: Package, row: int, ended: Outcome) -> Outcome:
+        """``ended`` as of a row of the corrected package; a repeat, too, names the row there."""
+        if ended.repeat_of is None:
+            return replace(ended, row=row, shard=None)
+        query = "SELECT row FROM laid WHERE round = ? AND line = ?"
+        found = self._rows.execute(query, [correction.round, ended.repeat_of]).fetchone()
+        return replace(ended, row=row, shard=None, repeat_of=found[0] if found else None)
