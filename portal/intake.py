@@ -2,18 +2,20 @@
 
 Django reads a whole body before it looks at the address or at who sends it. So this stands in front: a body that
 is too large, or more than a little from somebody who is not signed in, is refused at once where its length is
-declared, and otherwise at the byte that is too many. What is taken is spooled where forgotten files are swept.
+declared, and otherwise at the byte that is too many. What is taken is spooled where forgotten files are swept,
+but for pieces of a file (tus): those are handed on while they arrive.
 """
 
 import asyncio
 import io
+import re
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -30,12 +32,13 @@ from portal.departments.outages import UnableToStore, outage_of
 from portal.departments.refusals import Refusal
 from portal.departments.services import person_for_key
 from portal.packages import wording
+from portal.streams import Stream
 
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-UPLOADS = frozenset({"/packages/new", "/api/v1/packages"})
+UPLOADS = re.compile(r"/packages/new|/api/v1/packages|(/api/v1)?/packages/[^/]+/corrections|/uploads/[^/]+")
 AROUND_A_FILE = 4 * 1024**2  # the form's other fields, the task, the boundaries
 AROUND_FIELDS = 512 * 1024
 SPARE_BYTES = 64 * 1024**2  # of the disk: for the database and what runs already
@@ -51,13 +54,15 @@ class MeasuredPortal(ASGIHandler):
         door = Door(ASGIRequest(scope, io.BytesIO()), receive)
         try:
             await door.look()
-            await super().handle(scope, door.receive, send)
+            await super().handle(scope, Stream(door.receive) if door.is_piece else door.receive, send)
         except Refusal as refusal:
             parting = Parting(receive, send, is_over=door.is_over)
             await super().handle({**scope, REFUSED: refusal}, parting.receive, parting.send)
 
     async def read_body(self, receive: Receive) -> IO[bytes]:
-        """The whole body; beyond a little it lies in a nameless file beside the uploads."""
+        """The whole body, beyond a little in a nameless file beside the uploads; a piece of a file as it comes."""
+        if isinstance(receive, Stream):
+            return cast("IO[bytes]", receive)
         body = tempfile.SpooledTemporaryFile(  # noqa: SIM115  whoever answers the request closes it
             max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=str(settings.FILE_UPLOAD_TEMP_DIR)
         )
@@ -96,9 +101,14 @@ class Door:
     @property
     def limit(self) -> int:
         """The most bytes for this address: a manifest where files are handed over, the fields of a form elsewhere."""
-        if self.request.path_info in UPLOADS:
+        if UPLOADS.fullmatch(self.request.path_info):
             return settings.UPLOAD_LIMIT_BYTES + AROUND_A_FILE
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE + AROUND_FIELDS
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether the body is a piece of a file, to be kept however far it comes."""
+        return self.request.method == "PATCH" and self.request.path_info.startswith("/uploads/")
 
     async def look(self) -> None:
         """Raise :class:`Refusal` for what the request's head already shows."""
@@ -127,7 +137,7 @@ class Door:
             _require_space(size)
 
     def _too_large(self) -> Refusal:
-        if self.request.path_info in UPLOADS:
+        if UPLOADS.fullmatch(self.request.path_info):
             said, most = _("The file is larger than %(limit)s. Split it, then try again."), settings.UPLOAD_LIMIT_BYTES
         else:
             said, most = _("The request is larger than the %(limit)s that are taken here. Send less."), self.limit

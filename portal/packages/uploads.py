@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -76,23 +76,40 @@ def draft_from_chunks(*, package: Package, chunks: Iterable[bytes], now: datetim
 
 
 def draft_from_stored(*, package: Package, now: datetime) -> Package:
-    """Save ``package`` (:func:`unsaved_package`), whose manifest lies in the store; errors as `create_draft`."""
-    with _kept_only_with(package, now):
+    """Save ``package`` (:func:`unsaved_package`), whose manifest lies in the store; errors as `create_draft`.
+
+    A file that cannot be read is removed. Through an outage it stays, so that the same call can be made again.
+    """
+    with _kept_only_with(package, now, is_lost=_is_final):
         _save(package, _looked_through(package.manifest_key), now)
     return package
 
 
+def _is_final(error: BaseException) -> bool:
+    return isinstance(error, (UnableToRead, Refusal))
+
+
+def _is_any(_error: BaseException) -> bool:
+    return True
+
+
 @contextmanager
-def _kept_only_with(package: Package, now: datetime) -> Iterator[None]:
-    """What lies in the store of ``package`` goes again unless the package is made; why is told as a refusal."""
+def _kept_only_with(
+    package: Package, now: datetime, *, is_lost: Callable[[BaseException], bool] = _is_any
+) -> Iterator[None]:
+    """What lies in the store of ``package`` goes again unless the package is made; why is told as a refusal.
+
+    After an error that is not ``is_lost`` it stays for a day (:mod:`portal.packages.orphans`).
+    """
     orphans.expect(package, now)
     try:
         yield
     except BaseException as error:
-        objects().delete_prefix(f"{package.prefix}/")
-        orphans.settle(package)
+        if is_lost(error):
+            objects().delete_prefix(f"{package.prefix}/")
+            orphans.settle(package)
         if isinstance(error, UnableToRead):
-            raise _refusal(error, package.filename) from error
+            raise unread(error, package.filename) from error
         raise
     orphans.settle(package)
 
@@ -130,7 +147,8 @@ def _reading_of(key: str, filename: str, found: Probed, wish: Wish = AS_FOUND) -
         return sniff(stream, found, filename, wish)
 
 
-def _refusal(error: UnableToRead, filename: str) -> Refusal:
+def unread(error: UnableToRead, filename: str) -> Refusal:
+    """What a person is told about a file that cannot be read."""
     details = dict(error.details)
     if error.code == "too_large":
         details["limit"] = wording.size(details["limit"])

@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from portal.packages.views import downloads, follow, home, prepare, promise, quarantine
+from portal.packages.views import downloads, follow, home, prepare, promise, quarantine, tus
 
 app_name = "packages"
 urlpatterns = [
     path("", home.home, name="home"),
     path("packages/new", prepare.new, name="new"),
+    path("uploads", tus.begin, name="uploads"),
+    path("uploads/<uuid:ref>", tus.upload, name="upload"),
     path("packages/<uuid:ref>", follow.detail, name="detail"),
     path("packages/<uuid:ref>/task", prepare.task, name="task"),
     path("packages/<uuid:ref>/preview", prepare.preview, name="preview"),

@@ -21,7 +21,7 @@ from django.utils import timezone
 from portal.capacity.models import Window
 from portal.departments import services as departments
 from portal.departments.models import Person
-from portal.packages import uploads
+from portal.packages import pieces, uploads
 from portal.packages.models import Package
 from tests.world import World
 
@@ -39,6 +39,8 @@ class Address:
     method: str = "get"
     names: str = ""
     is_public: bool = False
+    is_for_scripts: bool = False
+    """Strangers are told so, instead of being sent to a page."""
 
 
 def page(*roles: str) -> Address:
@@ -52,6 +54,8 @@ def of_package(*roles: str, method: str = "get") -> Address:
 ADDRESSES = {
     "packages:home": Address(EVERYBODY),
     "packages:new": page(STAFF),
+    "packages:uploads": Address(frozenset({STAFF}), "post", is_for_scripts=True),
+    "packages:upload": Address(frozenset({STAFF}), "head", "upload", is_for_scripts=True),
     "packages:detail": of_package(*DEPARTMENT),
     "packages:task": of_package(STAFF),
     "packages:preview": of_package(STAFF, method="post"),
@@ -100,7 +104,7 @@ ADDRESSES = {
     "operations:dead-letters": page(OPERATOR),
     "operations:audit": page(OPERATOR, ADMIN),
 }
-OWNED_BY_A_DEPARTMENT = {"package", "key"}
+OWNED_BY_A_DEPARTMENT = {"package", "key", "upload"}
 API_PREFIX = "api:"
 
 
@@ -147,6 +151,7 @@ def cast(world: World) -> Cast:
         chunks=[b"id,text\n1,fine\n2,bad\n"], now=timezone.now(),
     )  # fmt: skip
     key, _secret = departments.create_api_key(person=world.alice, name="nightly", now=timezone.now())
+    upload = pieces.begin(by=world.alice, department=world.retail, filename="a.csv", size=1, now=timezone.now())
     window = Window.objects.get(pool=world.pool)
     return Cast(
         people={STAFF: world.alice, FINANCE: world.fiona, ADMIN: world.ada, OPERATOR: world.otto},
@@ -156,6 +161,7 @@ def cast(world: World) -> Cast:
             "month": {"month": f"{timezone.now().astimezone(world.retail.zone):%Y-%m}"},
             "package": {"ref": package.pk},
             "key": {"ref": key.pk},
+            "upload": {"ref": upload.pk},
             "department": {"ref": world.legal.pk},
             "person": {"ref": world.charlie.pk},
             "model": {"name": world.echo.name},
@@ -189,6 +195,8 @@ def test_strangers_are_sent_to_sign_in(name: str, cast: Cast) -> None:
     answer = ask(Client(), name, cast.url(name))
     if ADDRESSES[name].is_public:
         assert answer.status_code in {200, 302, 422}
+    elif ADDRESSES[name].is_for_scripts:
+        assert answer.status_code == 401
     else:
         assert answer.status_code == 302
         assert answer.headers["Location"].startswith("/sign-in")
