@@ -82,7 +82,7 @@ def test_names_are_cleaned(world: World) -> None:
         (b"id\0text", "a.csv", "binary_file"),
         (b"id,text\n1,\xff\xff\n", "a.csv", "undecodable"),
         (b"id,text\n", "a.csv", "no_rows"),
-        (b"id,id\n1,2\n", "a.csv", "duplicate_column"),
+        (b"id,{id}\n1,2\n", "a.csv", "unusable_column"),
         (b"%PDF-1.7 ......", "a.pdf", "wrong_format"),
         (b"#!/bin/sh\nexit\n", "a.sh", "unknown_format"),
     ],

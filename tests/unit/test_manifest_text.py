@@ -156,8 +156,6 @@ def test_blank_lines_count_between_rows_and_not_at_the_end() -> None:
 @pytest.mark.parametrize(
     ("data", "code", "details"),
     [
-        (b"id,text,id\n1,a,2\n", "duplicate_column", {"column": "id"}),
-        (b"id,,text\n1,a,2\n", "unnamed_column", {"position": 2}),
         (b"id,text\n", "no_rows", {}),
         (b"\n\n  \n", "empty_file", {}),
         (b"\xef\xbb\xbf", "empty_file", {}),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 RAW = "\0raw"
@@ -108,24 +109,48 @@ _BREAK = re.compile(r"\s*[\r\n]\s*")
 
 
 def checked_columns(names: list[str]) -> tuple[str, ...]:
-    """Column names without surrounding spaces and breaks of lines.
+    """The columns of a heading, each with a name of its own.
 
-    Raises :class:`UnableToRead` for missing and repeated ones, and for those that a prompt could not name.
+    Spaces around names go and breaks of lines become spaces. A column without a name is called by its place
+    (``column_3``), and the second of one name ``name_2``, or the next number that is free: names that the file
+    has are never given to another column.
+
+    Raises :class:`UnableToRead` where no column has a name, and for names that a prompt could not use.
     """
-    columns = [_BREAK.sub(" ", name.strip().removeprefix("\ufeff")) for name in names]
+    columns = [_BREAK.sub(" ", name.strip().removeprefix("\ufeff")).strip() for name in names]
     if not any(columns):
         raise UnableToRead("no_heading")
     if len(columns) > MAX_COLUMNS:
         raise UnableToRead("too_many_columns", limit=MAX_COLUMNS)
-    seen: set[str] = set()
     for position, name in enumerate(columns, start=1):
-        if not name:
-            raise UnableToRead("unnamed_column", position=position)
         if len(name) > MAX_COLUMN_NAME:
             raise UnableToRead("long_column", position=position, limit=MAX_COLUMN_NAME)
         if "{" in name or "}" in name:
             raise UnableToRead("unusable_column", column=name)
-        if name in seen:
-            raise UnableToRead("duplicate_column", column=name)
-        seen.add(name)
-    return tuple(columns)
+    return tuple(_told_apart(columns))
+
+
+def _told_apart(columns: list[str]) -> list[str]:
+    taken = {*columns, ""}
+    met: set[str] = set()
+    apart = []
+    for position, name in enumerate(columns, start=1):
+        if not name:
+            name = f"column_{position}"
+            name = _numbered(name, taken) if name in taken else name
+        elif name in met:
+            name = _numbered(name, taken)
+        taken.add(name)
+        met.add(name)
+        apart.append(name)
+    return apart
+
+
+def _numbered(name: str, taken: set[str]) -> str:
+    """``name_2``, or with the next number that is not taken, as long as a column's name may be."""
+    for number in count(2):
+        ending = f"_{number}"
+        numbered = name[: MAX_COLUMN_NAME - len(ending)] + ending
+        if numbered not in taken:
+            return numbered
+    raise AssertionError
