@@ -1,26 +1,21 @@
-"""Files on their way in, piece by piece: begun, added to, interrupted, gone on with, and made a package at the end.
+"""Files on their way in, piece by piece: added to, interrupted, gone on with, given up, expired.
 
-The bytes lie once, where the package's manifest is to lie: an upload's id becomes its package's. How far it is, the
-object store says; nothing here depends on what a process remembers.
+How they begin and what becomes of them is said in :mod:`portal.packages.arrivals`. The bytes lie once, where the
+package's manifest is to lie: an upload's id becomes its package's. How far it is, the object store says; nothing here
+depends on what a process remembers.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from threading import Lock
-from uuid import UUID
 
 import structlog
-from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
-from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToFind
-from portal.packages.manifest import UnableToRead
 from portal.packages.models import Package, Upload
 from portal.packages.store import objects
-from portal.packages.uploads import clean_filename, draft_from_stored, unread, unsaved_package
+from portal.packages.uploads import unsaved_package
 from scheduler.objects import ObjectBusy, ObjectNotFound, OffsetMismatch
 
 KEPT_FOR = timedelta(days=1)
@@ -35,39 +30,7 @@ class UnableToAdd(Refusal):
     status = 409
 
 
-def begin(
-    *,
-    by: Person,
-    department: Department,
-    filename: str,
-    size: int,
-    corrects: Package | None = None,
-    now: datetime,
-) -> Upload:
-    """An upload of ``size`` bytes of which none has come yet. Raises :class:`Refusal` for a size that is never taken.
-
-    With ``corrects`` the file is to hold corrected rows of that package.
-    """
-    filename = clean_filename(filename)
-    _require_size(size, filename)
-    upload = Upload(
-        department=department, created_by=by, created_at=now, touched_at=now, filename=filename, size=size,
-        corrects=corrects,
-    )  # fmt: skip
-    objects().begin(_package_of(upload, now).manifest_key)
-    upload.save(force_insert=True)
-    return upload
-
-
-def _require_size(size: int, filename: str) -> None:
-    limit = settings.UPLOAD_LIMIT_BYTES
-    if size == 0:
-        raise unread(UnableToRead("empty_file"), filename)
-    if size > limit:
-        raise unread(UnableToRead("too_large", limit=limit), filename)
-
-
-def _package_of(upload: Upload, now: datetime) -> Package:
+def package_of(upload: Upload, now: datetime) -> Package:
     """The package that the upload becomes, not saved."""
     return unsaved_package(
         by=upload.created_by, department=upload.department, filename=upload.filename, now=now, ref=upload.pk
@@ -81,7 +44,7 @@ def expires_at(upload: Upload) -> datetime:
 
 def offset_of(upload: Upload) -> int:
     """How many bytes are kept. :class:`UnableToFind` if they are lost: then the file is sent again from the start."""
-    key = _package_of(upload, upload.created_at).manifest_key
+    key = package_of(upload, upload.created_at).manifest_key
     if upload.package_id:
         return upload.size
     try:
@@ -111,7 +74,7 @@ def add(*, upload: Upload, at: int, chunks: Iterable[bytes], now: datetime) -> i
 
 def _append(upload: Upload, at: int, chunks: Iterable[bytes]) -> None:
     try:
-        with objects().open_append(_package_of(upload, upload.created_at).manifest_key, at=at) as writer:
+        with objects().open_append(package_of(upload, upload.created_at).manifest_key, at=at) as writer:
             for chunk in chunks:
                 if (at := at + len(chunk)) > upload.size:
                     raise _beyond(upload)
@@ -119,7 +82,7 @@ def _append(upload: Upload, at: int, chunks: Iterable[bytes]) -> None:
     except OffsetMismatch as error:
         raise _elsewhere(error.size) from error
     except (ObjectBusy, ObjectNotFound) as error:
-        raise _busy() from error
+        raise busy() from error
 
 
 def _elsewhere(kept: int) -> UnableToAdd:
@@ -132,7 +95,8 @@ def _beyond(upload: Upload) -> UnableToAdd:
     return UnableToAdd(said, code="too_many_bytes", status=413)
 
 
-def _busy() -> UnableToAdd:
+def busy() -> UnableToAdd:
+    """Somebody else is at it."""
     said = _("Another connection is sending this file right now. Wait a moment, then go on.")
     return UnableToAdd(said, code="upload_busy", status=423)
 
@@ -142,61 +106,9 @@ def _touch(upload: Upload, now: datetime) -> None:
         upload.touched_at = now
 
 
-def complete(*, upload: Upload, now: datetime) -> Package:
-    """The package of an upload whose last byte has come; asked again, the same one.
-
-    Raises :class:`Refusal` for a file that cannot be read: the upload is gone then. Through an outage it stays.
-    """
-    with _alone(upload.pk):
-        package = _made_of(upload) or _make(upload, now)
-    Upload.objects.for_department(upload.department).filter(pk=upload.pk).update(package=package, touched_at=now)
-    upload.package = package
-    return package
-
-
-_looked_at: set[UUID] = set()
-_lock = Lock()
-
-
-@contextmanager
-def _alone(ref: UUID) -> Iterator[None]:
-    """One look at a time, so that impatient senders cost no more; another process would only find the same."""
-    with _lock:
-        if ref in _looked_at:
-            raise _busy()
-        _looked_at.add(ref)
-    try:
-        yield
-    finally:
-        _looked_at.discard(ref)
-
-
-def _made_of(upload: Upload) -> Package | None:
-    return Package.objects.for_department(upload.department).filter(pk=upload.pk).first()
-
-
-def _make(upload: Upload, now: datetime) -> Package:
-    package = _package_of(upload, now)
-    try:
-        objects().finish(package.manifest_key)
-    except ObjectNotFound:  # finished before, by somebody who got no further
-        offset_of(upload)
-    except ObjectBusy as error:
-        raise _busy() from error
-    try:
-        return draft_from_stored(package=package, now=now)
-    except IntegrityError:
-        if made := _made_of(upload):
-            return made
-        raise
-    except Refusal:
-        Upload.objects.for_department(upload.department).filter(pk=upload.pk).delete()
-        raise
-
-
 def drop(*, upload: Upload) -> None:
     """Forget the upload and what came of it; a package that it has become stays."""
-    key = _package_of(upload, upload.created_at).manifest_key
+    key = package_of(upload, upload.created_at).manifest_key
     with transaction.atomic():
         Upload.objects.for_department(upload.department).filter(pk=upload.pk).delete()
         transaction.on_commit(lambda: objects().discard(key))
@@ -214,8 +126,8 @@ def _expire(upload: Upload, now: datetime) -> None:
     unchanged = Upload.objects.across_departments().filter(pk=upload.pk, touched_at=upload.touched_at)
     if not unchanged.delete()[0]:
         return
-    package = _package_of(upload, now)
+    package = package_of(upload, now)
     objects().discard(package.manifest_key)
-    if _made_of(upload) is None:
+    if not Package.objects.across_departments().filter(pk=upload.pk).exists():
         objects().delete_prefix(f"{package.prefix}/")
         log.info("upload expired", action="sweep.upload", upload=str(upload.pk))

@@ -21,7 +21,7 @@ from django.utils import timezone
 from portal.capacity.models import Window
 from portal.departments import services as departments
 from portal.departments.models import Person
-from portal.packages import pieces, uploads
+from portal.packages import arrivals, uploads
 from portal.packages.models import Package
 from tests.world import World
 
@@ -69,6 +69,7 @@ ADDRESSES = {
     "packages:resume": of_package(STAFF, method="post"),
     "packages:cancel": of_package(STAFF),
     "packages:quarantine": of_package(*DEPARTMENT),
+    "packages:correct": of_package(STAFF, method="post"),
     "packages:download": of_package(*DEPARTMENT),
     "billing:usage": page(*DEPARTMENT, ADMIN),
     "billing:bills": page(*DEPARTMENT, ADMIN),
@@ -151,7 +152,7 @@ def cast(world: World) -> Cast:
         chunks=[b"id,text\n1,fine\n2,bad\n"], now=timezone.now(),
     )  # fmt: skip
     key, _secret = departments.create_api_key(person=world.alice, name="nightly", now=timezone.now())
-    upload = pieces.begin(by=world.alice, department=world.retail, filename="a.csv", size=1, now=timezone.now())
+    upload = arrivals.begin(by=world.alice, department=world.retail, filename="a.csv", size=1, now=timezone.now())
     window = Window.objects.get(pool=world.pool)
     return Cast(
         people={STAFF: world.alice, FINANCE: world.fiona, ADMIN: world.ada, OPERATOR: world.otto},

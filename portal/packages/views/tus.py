@@ -25,7 +25,7 @@ from portal.departments.models import Role
 from portal.departments.outages import outage_of
 from portal.departments.permissions import require_role, signed_in
 from portal.departments.refusals import Refusal
-from portal.packages import pieces
+from portal.packages import arrivals, pieces
 from portal.packages.models import Package, Upload
 from portal.packages.queries import step_of
 
@@ -83,7 +83,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     person = signed_in(request)
     department, metadata = department_of(person), _metadata(request)
     corrects = metadata.get("corrects")
-    upload = pieces.begin(
+    upload = arrivals.begin(
         by=person,
         department=department,
         filename=metadata.get("filename", ""),
@@ -115,7 +115,7 @@ def _add(request: HttpRequest, found: Upload) -> HttpResponse:
     at = _whole_number(request, "Upload-Offset")
     offset = pieces.add(upload=found, at=at, chunks=_chunks(request), now=timezone.now())
     if offset == found.size:
-        pieces.complete(upload=found, now=timezone.now())
+        arrivals.complete(upload=found, now=timezone.now())
     return _standing(found, offset, status=204)
 
 
