@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 import structlog
@@ -64,11 +64,26 @@ class SetAsideRow(msgspec.Struct, frozen=True, rename={"row": "i"}):
     columns: dict[str, Any]
 
 
-Record = TypeVar("Record", ShardItem, ItemResult, SetAsideRow)
+class RepeatedRow(msgspec.Struct, frozen=True, rename={"row": "i"}):
+    """A manifest row whose request equals that of the earlier row ``of``, which is an item."""
+
+    row: int
+    of: int
+
+
+class RepeatCount(msgspec.Struct, frozen=True, rename={"row": "i", "repeats": "n"}):
+    """How many later rows repeat the item ``row``."""
+
+    row: int
+    repeats: int
+
+
+AnyRecord: TypeAlias = ShardItem | ItemResult | SetAsideRow | RepeatedRow | RepeatCount
+Record = TypeVar("Record", ShardItem, ItemResult, SetAsideRow, RepeatedRow, RepeatCount)
 _encoder = msgspec.json.Encoder()
 
 
-def dump(records: Iterable[ShardItem | ItemResult | SetAsideRow]) -> bytes:
+def dump(records: Iterable[AnyRecord]) -> bytes:
     """The bytes of an object that holds ``records``."""
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False).compressobj()
     chunks = [compressor.compress(_encoder.encode(record) + b"\n") for record in records]
@@ -76,12 +91,12 @@ def dump(records: Iterable[ShardItem | ItemResult | SetAsideRow]) -> bytes:
 
 
 @contextmanager
-def writing(store: ObjectStore, key: str) -> Iterator[Callable[[ShardItem | ItemResult | SetAsideRow], None]]:
+def writing(store: ObjectStore, key: str) -> Iterator[Callable[[AnyRecord], None]]:
     """A function that appends one record to the new object ``key``, which appears when the block ends well."""
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False).compressobj()
     with store.open_write(key) as sink:
 
-        def write(record: ShardItem | ItemResult | SetAsideRow) -> None:
+        def write(record: AnyRecord) -> None:
             sink.write(compressor.compress(_encoder.encode(record) + b"\n"))
 
         yield write

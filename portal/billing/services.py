@@ -44,9 +44,11 @@ class ChargedPackage(Protocol):
 
 
 def charge_shard(
-    *, shard: ChargedShard, package: ChargedPackage, usage: Usage, items: int, now: datetime
+    *, shard: ChargedShard, package: ChargedPackage, usage: Usage, items: int, now: datetime, repeats: int = 0
 ) -> LedgerEntry:
     """Write the one ledger entry of a shard: ``items`` charged items that used ``usage``, at the accepted price.
+
+    ``repeats`` further rows got one of their results and cost nothing.
 
     Call it in the transaction that settles the shard. The amount is exact. Charging a shard again changes nothing and
     returns what was charged.
@@ -73,6 +75,7 @@ def charge_shard(
                 "cached_per_1k": rates.cached_per_1k,
                 "output_per_1k": rates.output_per_1k,
                 "items": items,
+                "repeats": repeats,
                 "input_tokens": tokens.input,
                 "cached_tokens": tokens.cached,
                 "output_tokens": tokens.output,

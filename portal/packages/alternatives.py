@@ -21,7 +21,8 @@ class Alternative:
 
     ``earliest``: the whole package by the earliest deadline that can be promised; ``other_tier``: the whole package
     at the other tier's own deadline, or for express, which costs more, as soon as can be promised; ``first_rows``: only
-    ``rows`` rows, by the deadline that was asked for (to be had by handing over a smaller manifest).
+    ``rows`` rows, by the deadline that was asked for (to be had by handing over a smaller manifest); more may fit where
+    rows repeat others.
     """
 
     code: Literal["earliest", "other_tier", "first_rows"]
@@ -48,9 +49,9 @@ def _earliest(package: Package, quote: Quote, now: datetime) -> Alternative | No
 
 def _first_rows(package: Package, quote: Quote) -> Alternative | None:
     rows = quote.rows_that_fit
-    if quote.is_feasible or not 0 < rows < package.rows_good:
+    if quote.is_feasible or not 0 < rows < package.requests:
         return None
-    price = round_money(quote.price_at_most * rows / package.rows_good)
+    price = round_money(quote.price_at_most * rows / package.requests)
     return Alternative("first_rows", Tier(quote.tier), quote.deadline_at, rows, price)
 
 

@@ -14,7 +14,7 @@ from portal.billing.services import charge_shard
 from portal.capacity.services import shrink_reservation
 from portal.packages import timeline
 from portal.packages.models import Package, Shard
-from portal.packages.tallies import Tally, columns
+from portal.packages.tallies import Tally, columns, repeats_columns
 from scheduler.domain.lifecycle import PROMISED, SHARD_FINAL, Cause, PackageState, ShardState
 from scheduler.wire import Counts
 
@@ -29,9 +29,13 @@ def settle(*, shard: Shard, tally: Tally, now: datetime) -> bool:
 def bury(*, shard: Shard, tally: Tally, attempts: int, cause: Cause, now: datetime) -> bool:
     """All ``attempts`` are spent: what is finished is kept and charged, every other item failed."""
     lost = shard.items - tally.counts.succeeded - tally.counts.quarantined
-    counts = Counts(tally.counts.succeeded, tally.counts.quarantined, lost)
+    found = replace(
+        tally,
+        counts=_rest_failed(tally.counts, shard.items),
+        repeats=_rest_failed(tally.repeats, shard.repeats),
+    )
     with transaction.atomic():
-        if not _close(shard, ShardState.DEAD, replace(tally, counts=counts), now=now, cause=cause, attempts=attempts):
+        if not _close(shard, ShardState.DEAD, found, now=now, cause=cause, attempts=attempts):
             return False
         timeline.record(
             package=shard.package, code="shard_dead", now=now, shard=shard.no, items=lost, attempts=attempts
@@ -45,6 +49,10 @@ def bury(*, shard: Shard, tally: Tally, attempts: int, cause: Cause, now: dateti
             cause=cause,
         )
     return True
+
+
+def _rest_failed(counts: Counts, total: int) -> Counts:
+    return Counts(counts.succeeded, counts.quarantined, total - counts.succeeded - counts.quarantined)
 
 
 def cancel(*, shard: Shard, tally: Tally, now: datetime) -> bool:
@@ -75,12 +83,20 @@ def _close(shard: Shard, to: ShardState, tally: Tally, *, now: datetime, **facts
             touched_at=now,
             **facts,
             **columns(tally),
+            **repeats_columns(tally),
         )
         if rows != 1:
             return False
         shard.refresh_from_db()
         if to == ShardState.SETTLED or tally.charged_items:
-            charge_shard(shard=shard, package=shard.package, usage=tally.charged, items=tally.charged_items, now=now)
+            charge_shard(
+                shard=shard,
+                package=shard.package,
+                usage=tally.charged,
+                items=tally.charged_items,
+                repeats=tally.charged_repeats,
+                now=now,
+            )
         shrink_reservation(package_ref=shard.package_id, by_s=shard.work_s, now=now)
         if tally.lost:
             _tell_operators(shard, tally, now)

@@ -22,7 +22,7 @@ WORTH_SAYING = 0.25
 
 @dataclass(frozen=True)
 class OutputTokens:
-    """Sums over all good rows: how few, how many probably, how many at most."""
+    """Sums over all requests: how few, how many probably, how many at most."""
 
     low: int
     expected: int
@@ -47,7 +47,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Saving:
-    """One fact that would make the package cheaper. ``share`` is a part of 1, ``tokens`` per row."""
+    """One fact that would make the package cheaper. ``share`` is a part of 1, ``tokens`` per request."""
 
     code: str
     share: float
@@ -57,15 +57,15 @@ class Saving:
 def output_tokens(package: Package) -> OutputTokens:
     """Tokens of the answers, from the labels for tagging and from the longest output for the other kinds."""
     low, expected, high = _of_a_label(package) if package.kind == Kind.TAGGING else _of_free_text(package)
-    rows = package.rows_good
-    return OutputTokens(rows * low, math.ceil(rows * expected), rows * high)
+    requests = package.requests
+    return OutputTokens(requests * low, math.ceil(requests * expected), requests * high)
 
 
 def work_on(pool: Pool, package: Package, output: OutputTokens) -> Work:
     """How long ``pool`` takes for the package."""
     model = work_model_of(pool)
-    rows, prompt = package.rows_good, package.input_tokens
-    return Work(model.total_s(rows, prompt, output.expected), model.total_s(rows, prompt, output.high))
+    requests, prompt = package.requests, package.input_tokens
+    return Work(model.total_s(requests, prompt, output.expected), model.total_s(requests, prompt, output.high))
 
 
 def price_for(package: Package, output: OutputTokens, rates: Rates, factor: Decimal) -> Price:
@@ -81,7 +81,7 @@ def savings(package: Package) -> list[Saving]:
     """What would make the package cheaper, the largest saving first."""
     if not package.input_tokens:
         return []
-    fixed = package.fixed_prompt_tokens * package.rows_good / package.input_tokens
+    fixed = package.fixed_prompt_tokens * package.requests / package.input_tokens
     found = [Saving("fixed_prompt", min(1.0, fixed), package.fixed_prompt_tokens)] if fixed >= WORTH_SAYING else []
     return sorted(found, key=lambda saving: -saving.share)
 

@@ -3,12 +3,9 @@
 Safe to run twice: the same rows give the same files, and only one run makes the last move.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import structlog
@@ -19,23 +16,21 @@ from django.utils import timezone
 from portal.audit.services import record
 from portal.capacity.services import release_reservation
 from portal.packages import timeline
-from portal.packages.losses import facts_of, lost_shards, tell
+from portal.packages.losses import ByShard, facts_of, lost_shards, tell
 from portal.packages.manifest import BadRow, Row
+from portal.packages.merging import note_end
 from portal.packages.models import Package, Shard
 from portal.packages.report import report
 from portal.packages.results import (
     Losses,
     Outcome,
     UnableToAddUp,
-    quarantine_key,
     rows_in_spite_of,
     rows_with_outcomes,
 )
-from portal.packages.sheets import Layout, Lines, csv_lines, json_lines
 from portal.packages.store import objects
+from portal.packages.written import Files, Tally
 from scheduler.domain.lifecycle import SHARD_FINAL, ItemStatus, PackageState, ShardState
-from scheduler.objects import ObjectWriter
-from scheduler.records import SetAsideRow, writing
 
 ENDS = {PackageState.FINALISING: PackageState.COMPLETED, PackageState.CANCELLING: PackageState.CANCELLED}
 TRIES_BEFORE_LOSS = 3
@@ -46,22 +41,6 @@ MOST_COUNTED = 1_000
 TOLD_EVERY = timedelta(seconds=10)
 log = structlog.get_logger()
 Clock = Callable[[], datetime]
-
-
-@dataclass
-class Tally:
-    """What the written files contain: rows by status, by reason, and by shard and status."""
-
-    by_status: Counter[str] = field(default_factory=Counter)
-    by_reason: Counter[tuple[str, str]] = field(default_factory=Counter)
-    by_shard: Counter[tuple[int, str]] = field(default_factory=Counter)
-
-    def add(self, outcome: Outcome) -> None:
-        self.by_status[outcome.status] += 1
-        if outcome.code and outcome.status != ItemStatus.SUCCEEDED:
-            self.by_reason[outcome.status, outcome.code] += 1
-        if outcome.shard is not None:
-            self.by_shard[outcome.shard, outcome.status] += 1
 
 
 def finalise(*, package_id: UUID, clock: Clock = timezone.now) -> None:
@@ -101,7 +80,7 @@ def _end(package: Package, clock: Clock) -> None:
     with transaction.atomic():
         if not _close(package, end, tally, now):
             return
-        tell(package, losses, lost, tally.by_shard, now=now)
+        tell(package, losses, lost, tally.by_shard, tally.repeats_by_shard, now=now)
         content = report(package, tally.by_status, tally.by_reason, state=end, lost=facts_of(losses, lost))
         objects().put(f"{package.prefix}/out/report.json", content)
 
@@ -122,41 +101,11 @@ def _ready(package_id: UUID) -> Package | None:
     return package
 
 
-class _Files:
-    """The tables and the quarantine, written together in one pass over the rows."""
-
-    def __init__(self, package: Package, stack: ExitStack, *, has_lost_columns: bool) -> None:
-        self._layout, self._number = Layout.of(package), ""
-        if has_lost_columns:
-            self._layout, self._number = self._layout.numbered()
-        self._package, self._stack = package, stack
-        self._results = self._open("results.csv", csv_lines(self._layout.results_heading()))
-        self._objects = self._open("results.jsonl", json_lines())
-        self._quarantine = stack.enter_context(writing(objects(), quarantine_key(package)))
-
-    def _open(self, name: str, lines: Lines) -> tuple[ObjectWriter, Lines]:
-        writer = self._stack.enter_context(objects().open_write(f"{self._package.prefix}/out/{name}"))
-        writer.write(lines.start())
-        return writer, lines
-
-    def add(self, values: dict[str, str], outcome: Outcome) -> None:
-        if self._number:
-            values = {**values, self._number: str(outcome.row)}
-        self._put(self._results, self._layout.cells(values, outcome))
-        self._put(self._objects, self._layout.result(values, outcome))
-        if outcome.status == ItemStatus.QUARANTINED:
-            self._quarantine(SetAsideRow(outcome.row, outcome.code or "", outcome.detail, values))
-
-    @staticmethod
-    def _put(file: tuple[ObjectWriter, Lines], content: Any) -> None:
-        writer, lines = file
-        writer.write(lines.line(content))
-
-
 def _write_tables(package: Package, clock: Clock, losses: Losses | None) -> Tally:
     tally, told_at = Tally(), clock()
+    is_lost = losses is not None and losses.has_lost_columns
     with ExitStack() as stack:
-        files = _Files(package, stack, has_lost_columns=losses is not None and losses.has_lost_columns)
+        files = Files(package, stack, folder=package.out, has_lost_columns=is_lost)
         for row, outcome in _rows(package, losses):
             files.add(row.values, outcome)
             tally.add(outcome)
@@ -179,18 +128,32 @@ def _check(package: Package, tally: Tally, losses: Losses) -> None:
     if tally.by_status.total() != package.rows_total:
         raise UnableToAddUp(f"{tally.by_status.total()} results for {package.rows_total} rows")
     for shard in package.shards.exclude(no__in=losses.shards):
-        for status, settled in _settled(shard).items():
-            if tally.by_shard[shard.no, status] != settled:
-                found = tally.by_shard[shard.no, status]
-                raise UnableToAddUp(f"shard {shard.no}: {found} {status} in its parts, {settled} settled")
+        _compare(shard, "rows", tally.by_shard, _settled(shard))
+        if not losses.has_lost_repeats:
+            _compare(shard, "repeats", tally.repeats_by_shard, _settled_repeats(shard))
+
+
+def _compare(shard: Shard, what: str, by_shard: ByShard, settled: dict[str, int]) -> None:
+    for status, count in settled.items():
+        if (found := by_shard.get((shard.no, status), 0)) != count:
+            raise UnableToAddUp(f"shard {shard.no}: {found} {status} {what} in its parts, {count} settled")
 
 
 def _settled(shard: Shard) -> dict[str, int]:
-    rest = shard.items - shard.succeeded - shard.quarantined - shard.failed
+    return _by_status(shard, shard.items, shard.succeeded, shard.quarantined, shard.failed)
+
+
+def _settled_repeats(shard: Shard) -> dict[str, int]:
+    counts = shard.repeats_succeeded, shard.repeats_quarantined, shard.repeats_failed
+    return _by_status(shard, shard.repeats, *counts)
+
+
+def _by_status(shard: Shard, total: int, succeeded: int, quarantined: int, failed: int) -> dict[str, int]:
+    rest = total - succeeded - quarantined - failed
     return {
-        ItemStatus.SUCCEEDED: shard.succeeded,
-        ItemStatus.QUARANTINED: shard.quarantined,
-        ItemStatus.FAILED: shard.failed,
+        ItemStatus.SUCCEEDED: succeeded,
+        ItemStatus.QUARANTINED: quarantined,
+        ItemStatus.FAILED: failed,
         ItemStatus.CANCELLED: rest if shard.state == ShardState.CANCELLED else 0,
     }
 
@@ -202,6 +165,7 @@ def _close(package: Package, end: PackageState, tally: Tally, now: datetime) -> 
             log.info("somebody else has ended it", action="finalise.lost", package=str(package.pk))
             return False
         release_reservation(package_ref=package.pk, now=now)
+        note_end(correction=package, succeeded=tally.by_status[ItemStatus.SUCCEEDED], now=now)
         counts = {str(status): tally.by_status[status] for status in ItemStatus}
         timeline.record(package=package, code=end, now=now, **counts)
         record(action=f"package.{end}", subject=package.number, department=package.department, now=now, rows=counts)

@@ -24,10 +24,12 @@ from portal.packages import timeline
 from portal.packages.manifest import BadRow, Row, Rows, UnableToRead
 from portal.packages.models import Kind, Package, Shard
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
+from portal.packages.repeats import RepeatCounts, Repeats, shard_repeats_key
 from portal.packages.results import set_aside_key
 from portal.packages.screening import Screening
 from portal.packages.source import manifest_rows
 from portal.packages.store import objects
+from portal.packages.targets import with_targets
 from portal.packages.task import Task, task_of
 from scheduler.domain.lifecycle import PackageState
 from scheduler.domain.sharding import cut
@@ -88,7 +90,9 @@ class _Run:
         self._package, self._clock, self._store = package, clock, objects()
         self._task = task_of(package)
         self._told_at = clock()
-        self._shards = 0
+        self._rows_read = 0
+        self._starts: list[int] = []
+        """The first row of each shard."""
 
     def read(self) -> None:
         self._forget_earlier_runs()
@@ -96,12 +100,21 @@ class _Run:
         with ExitStack() as stack:
             set_aside = stack.enter_context(writing(self._store, set_aside_key(self._package)))
             columns = dict.fromkeys(self._package.reading["columns"])
-            screening = Screening(self._task, tokenizer, set_aside, columns=columns)
+            repeats = Repeats(self._package, self._store, stack)
+            screening = Screening(
+                self._task,
+                tokenizer,
+                set_aside,
+                repeats.add if self._task.runs_repeats_once else None,
+                folder=settings.FILE_UPLOAD_TEMP_DIR,
+                columns=columns,
+            )
             model, output = self._work_model(), _output_tokens(self._task, tokenizer)
             with manifest_rows(self._package) as manifest:
-                items = screening.items(self._telling(manifest, screening))
+                items = screening.items(self._rows(manifest))
                 for shard in cut(items, model=model, output_tokens=output, target_s=settings.SHARD_TARGET_S):
-                    self._write(shard, model, output, screening.rows_read)
+                    self._write(shard, model, output)
+            self._write_repeats(repeats.counts)
             fixed = tokenizer.count_chat(fixed_messages(self._task.system, self._task.user))
             self._finish(screening, fixed, stack)
 
@@ -125,12 +138,23 @@ class _Run:
         pools = Pool.objects.filter(model=self._task.model).order_by("-is_open", "name")
         return work_model_of(pools.first() or Pool())
 
-    def _telling(self, source: Rows, screening: Screening) -> Iterator[Row | BadRow]:
+    def _rows(self, manifest: Rows) -> Iterator[Row | BadRow]:
+        rows = self._telling(manifest)
+        if self._package.corrects is None:
+            return rows
+        return with_targets(self._package, rows, tell=self._tell_in_time)
+
+    def _telling(self, source: Rows) -> Iterator[Row | BadRow]:
         """``source``, with the progress told every two seconds even where no shard comes of it."""
         for row in source:
-            if row.number % 64 == 0 and self._clock() - self._told_at >= TOLD_EVERY:
-                self._tell(screening.rows_read)
+            self._rows_read = row.number
+            if row.number % 64 == 0:
+                self._tell_in_time()
             yield row
+
+    def _tell_in_time(self) -> None:
+        if self._clock() - self._told_at >= TOLD_EVERY:
+            self._tell()
 
     def _update(self, **values: Any) -> None:
         """Change the package if this run still holds it, otherwise raise :class:`Superseded`."""
@@ -140,42 +164,56 @@ class _Run:
         if mine.update(touched_at=self._clock(), **values) != 1:
             raise Superseded
 
-    def _tell(self, rows_read: int) -> None:
-        self._update(rows_read=rows_read)
+    def _tell(self) -> None:
+        self._update(rows_read=self._rows_read)
         self._told_at = self._clock()
 
     def _forget_earlier_runs(self) -> None:
         with transaction.atomic():
-            self._tell(0)
+            self._tell()
             self._package.shards.all().delete()
             for folder in ("shards", "parts", "out"):
                 self._store.delete_prefix(f"{self._package.prefix}/{folder}/")
 
-    def _write(self, items: list[ShardItem], model: WorkModel, output_tokens: int, rows_read: int) -> None:
+    def _write(self, items: list[ShardItem], model: WorkModel, output_tokens: int) -> None:
         """Write one shard, its object too while the package is locked: an older run can never overwrite a newer's."""
-        key = f"{self._package.prefix}/shards/{self._shards}.jsonl.zst"
+        no = len(self._starts)
+        key = f"{self._package.prefix}/shards/{no}.jsonl.zst"
         data = dump(items)
         tokens = sum(item.tokens for item in items)
         with transaction.atomic():
-            self._tell(rows_read)
+            self._tell()
             self._store.put(key, data)
             Shard.objects.create(
                 department_id=self._package.department_id,
                 package=self._package,
-                no=self._shards,
+                no=no,
                 key=key,
                 items=len(items),
                 input_tokens=tokens,
                 work_s=model.total_s(len(items), tokens, len(items) * output_tokens),
                 touched_at=self._clock(),
             )
-        self._shards += 1
+        self._starts.append(min(item.row for item in items))
+
+    def _write_repeats(self, counts: RepeatCounts) -> None:
+        """Tell each shard how many rows repeat its items: only now is it known."""
+        ends = [*self._starts[1:], self._rows_read + 1]
+        for no, (first, end) in enumerate(zip(self._starts, ends, strict=False)):
+            found = list(counts.between(first, end))
+            if not found:
+                continue
+            with transaction.atomic():
+                self._tell()
+                self._store.put(shard_repeats_key(self._package, no), dump(found))
+                self._package.shards.filter(no=no).update(repeats=sum(one.repeats for one in found))
 
     def _finish(self, screening: Screening, fixed_tokens: int, set_aside: ExitStack) -> None:
         found: dict[str, Any] = {
             "rows_total": screening.rows_read,
             "rows_good": screening.good,
             "rows_set_aside": screening.by_code.total(),
+            "rows_repeated": screening.repeats,
             "set_aside_by_code": dict(sorted(screening.by_code.items())),
             "rows_read": screening.rows_read,
             "input_tokens": screening.input_tokens,
@@ -190,7 +228,7 @@ class _Run:
         with transaction.atomic():
             self._update(**found)
             set_aside.close()  # the object appears while the package is locked, as those of shards do
-            self._record("package.read", rows=screening.rows_read, good=screening.good, shards=self._shards)
+            self._record("package.read", rows=screening.rows_read, good=screening.good, shards=len(self._starts))
             self._tell_people(screening)
         log.info(
             "manifest read",
@@ -198,7 +236,7 @@ class _Run:
             package=str(self._package.pk),
             rows=screening.rows_read,
             good=screening.good,
-            shards=self._shards,
+            shards=len(self._starts),
         )
 
     def _record(self, action: str, **detail: Any) -> None:

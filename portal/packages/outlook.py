@@ -96,7 +96,7 @@ def _work_left(
 ) -> tuple[float, float]:
     """GPU-seconds left, at least and at most."""
     if pace and pace.is_fresh and pace.per_s > 0 and gpus > 0 and package.state == PackageState.RUNNING:
-        left_s = progress.to_go / pace.per_s * gpus
+        left_s = progress.requests_to_go / pace.per_s * gpus
         return left_s * FASTER, left_s * SLOWER
     quote = package.accepted_quote
     ratio = quote.work_expected_s / quote.work_at_most_s if quote and quote.work_at_most_s else 1.0

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, F, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from portal.packages.models import SHARD_STATE_LABELS, Package, Shard
-from scheduler.domain.lifecycle import Cause, PackageState, ShardState
+from scheduler.domain.lifecycle import SHARD_FINAL, Cause, PackageState, ShardState
 
 MOST_CELLS = 400
+OVER = frozenset({PackageState.COMPLETED, PackageState.CANCELLED})
 PARKED = frozenset({Cause.PREEMPTION, Cause.OPERATOR_PAUSE})
 _LOOKS: dict[str, str] = {ShardState.RUNNING: "r", ShardState.DEAD: "x", ShardState.CANCELLED: "c"}
 _READ = frozenset(set(PackageState) - {PackageState.DRAFT, PackageState.VALIDATING, PackageState.INVALID})
@@ -23,7 +24,9 @@ class Progress:
     """Rows of the manifest by how they ended, and shards by state.
 
     ``total`` = ``succeeded`` + ``quarantined`` + ``failed`` + ``cancelled`` + ``to_go`` always holds;
-    ``quarantined`` includes the rows that were set aside before anything ran (``set_aside``).
+    ``quarantined`` includes the rows that were set aside before anything ran (``set_aside``). A row that a correction
+    brought to its end succeeded, and is not quarantined any more. The ``repeated`` rows end with the shard of the row
+    that they repeat; for the rows ``to_go`` the model is still to be asked ``requests_to_go`` times.
     """
 
     total: int = 0
@@ -33,6 +36,8 @@ class Progress:
     failed: int = 0
     cancelled: int = 0
     to_go: int = 0
+    repeated: int = 0
+    requests_to_go: int = 0
     shards: dict[str, int] = field(default_factory=dict)
     parked: int = 0
 
@@ -87,7 +92,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Cell:
-    """One square of the shard grid: a shard, or several neighbours when there are very many."""
+    """One square of the shard grid: a shard, or several neighbours when there are very many.
+
+    Its ``items`` and how they ended include the rows that repeat them.
+    """
 
     look: str
     first_no: int
@@ -138,7 +146,10 @@ def progress_of_all(packages: Iterable[Package]) -> dict[uuid.UUID, Progress]:
 
 def cells_of(package: Package, *, at_most: int = MOST_CELLS) -> list[Cell]:
     """The shard grid in shard order; neighbours share a cell when there would be more than ``at_most``."""
-    fields = ("no", "state", "cause", "items", "succeeded", "quarantined", "failed", "attempts")
+    fields = (
+        "no", "state", "cause", F("items") + F("repeats"), F("succeeded") + F("repeats_succeeded"),
+        F("quarantined") + F("repeats_quarantined"), F("failed") + F("repeats_failed"), "attempts",
+    )  # fmt: skip
     rows = list(package.shards.order_by("no").values_list(*fields))
     size = -(-len(rows) // at_most) or 1
     return [_cell(rows[start : start + size]) for start in range(0, len(rows), size)]
@@ -150,10 +161,12 @@ def _sums(shards: QuerySet[Shard]) -> Iterable[Mapping[str, Any]]:
         .values("package_id", "state", "cause")
         .annotate(
             n=Count("id"),
-            rows=Sum("items"),
-            good=Sum("succeeded"),
-            aside=Sum("quarantined"),
-            lost=Sum("failed"),
+            asked=Sum("items"),
+            answered=Sum(F("succeeded") + F("quarantined") + F("failed")),
+            rows=Sum(F("items") + F("repeats")),
+            good=Sum(F("succeeded") + F("repeats_succeeded")),
+            aside=Sum(F("quarantined") + F("repeats_quarantined")),
+            lost=Sum(F("failed") + F("repeats_failed")),
         )
     )
 
@@ -162,7 +175,14 @@ def _progress(package: Package, rows: list[Mapping[str, Any]]) -> Progress:
     aside = package.rows_set_aside
     if package.state not in _READ:
         return Progress()
-    start = Progress(total=package.rows_total, set_aside=aside, quarantined=aside)
+    corrected = package.rows_corrected
+    start = Progress(
+        total=package.rows_total,
+        set_aside=aside,
+        succeeded=corrected,
+        quarantined=aside - corrected,
+        repeated=package.rows_repeated,
+    )
     done = start
     for row in rows:
         done = _add(done, row)
@@ -181,6 +201,7 @@ def _add(so_far: Progress, row: Mapping[str, Any]) -> Progress:
         failed=so_far.failed + row["lost"],
         cancelled=so_far.cancelled + (unfinished if state == ShardState.CANCELLED else 0),
         shards={**so_far.shards, state: so_far.shards.get(state, 0) + row["n"]},
+        requests_to_go=so_far.requests_to_go + (0 if state in SHARD_FINAL else row["asked"] - row["answered"]),
         parked=so_far.parked + (row["n"] if is_parked else 0),
     )
 
@@ -219,4 +240,4 @@ def _look(state: str, causes: set[str], *, quarantined: int) -> str:
 
 def is_over(package: Package) -> bool:
     """Nothing of this package will change any more."""
-    return package.state in {PackageState.COMPLETED, PackageState.CANCELLED}
+    return package.state in OVER

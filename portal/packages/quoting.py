@@ -151,7 +151,7 @@ def _offer(package: Package, tier: Tier, fit: Fit, output: OutputTokens, prices:
         expected_start_at=fit.assessment.expected_start_at,
         expected_finish_at=fit.assessment.expected_finish_at,
         earliest_deadline_at=fit.assessment.earliest_deadline_at,
-        rows_that_fit=fit.assessment.items_that_fit(package.rows_good),
+        rows_that_fit=fit.assessment.items_that_fit(package.requests),  # at least: so many first rows ask no more
         work_expected_s=fit.work.expected_s,
         work_at_most_s=fit.work.at_most_s,
         output_tokens_low=output.low,

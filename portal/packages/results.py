@@ -2,24 +2,38 @@
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 import structlog
 
+from portal.packages.kept import Kept, keeping
 from portal.packages.manifest import BadRow, Row, UnableToRead
 from portal.packages.models import Package, Shard
+from portal.packages.repeats import RepeatCounts, repeated_rows
 from portal.packages.sheets import Layout, csv_lines, json_lines
 from portal.packages.source import manifest_rows
 from portal.packages.store import objects
 from portal.packages.tallies import parts_prefix
 from scheduler.domain.lifecycle import ItemStatus, ShardState
 from scheduler.objects import ObjectNotFound, ObjectStore
-from scheduler.records import ItemResult, SetAsideRow, ShardItem, UnableToReadRecords, is_part, load, merged, readable
+from scheduler.records import (
+    ItemResult,
+    RepeatedRow,
+    SetAsideRow,
+    ShardItem,
+    UnableToReadRecords,
+    is_part,
+    load,
+    merged,
+    readable,
+)
 
 log = structlog.get_logger()
 Format: TypeAlias = Literal["jsonl", "csv"]
+QUARANTINE = "quarantine.jsonl.zst"
 PIECE = 1 << 16
 """Bytes that a download is handed over in: each piece costs a change of threads."""
 
@@ -30,7 +44,10 @@ class UnableToAddUp(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one manifest row ended. ``code`` says why it did not succeed, ``detail`` has the facts of its sentence."""
+    """How one manifest row ended. ``code`` says why it did not succeed, ``detail`` has the facts of its sentence.
+
+    ``repeat_of`` names the row whose outcome it shares, because it asks the same; ``shard`` is then that row's.
+    """
 
     row: int
     status: str
@@ -38,6 +55,11 @@ class Outcome:
     code: str | None = None
     detail: dict[str, Any] = field(default_factory=dict)
     shard: int | None = None
+    repeat_of: int | None = None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Outcome).decode
 
 
 def set_aside_key(package: Package) -> str:
@@ -47,7 +69,7 @@ def set_aside_key(package: Package) -> str:
 
 def quarantine_key(package: Package) -> str:
     """Where finalise wrote every row in quarantine, whoever put it there: codes and facts, no sentences."""
-    return f"{package.prefix}/out/quarantine.jsonl.zst"
+    return f"{package.out}/{QUARANTINE}"
 
 
 @dataclass
@@ -58,6 +80,7 @@ class Losses:
     """Numbers of the shards of which a part, or the object with their rows, is lost."""
     has_lost_columns: bool = False
     has_lost_reasons: bool = False
+    has_lost_repeats: bool = False
 
 
 def outcomes(
@@ -69,11 +92,54 @@ def outcomes(
     without its result raises :class:`UnableToAddUp`. What is lost raises too, unless ``losses`` takes note of it:
     then such a row has failed, or is left out if nothing but the manifest knows of it any more.
     """
-    return heapq.merge(
+    repeats = _Repeats(package, store, losses)
+    ended: Iterator[Outcome | RepeatedRow] = heapq.merge(
         _set_aside(package, store, losses),
         _of_shards(package, store, is_final=is_final, losses=losses),
-        key=lambda outcome: outcome.row,
+        repeats.rows(),
+        key=_row_of,
     )
+    with keeping() as kept:
+        for found in ended:
+            if isinstance(found, Outcome):
+                repeats.keep(found, kept)
+                yield found
+            elif outcome := repeats.outcome(found, kept):
+                yield outcome
+            elif is_final and losses is None:
+                raise UnableToAddUp(f"row {found.row} repeats row {found.of}, which has no result")
+
+
+def _row_of(found: Outcome | RepeatedRow) -> int:
+    return found.row
+
+
+class _Repeats:
+    """The repeats of a package and, as the rows before them go by, how they ended."""
+
+    def __init__(self, package: Package, store: ObjectStore, losses: Losses | None) -> None:
+        self._package, self._store = package, store
+        self._counts: RepeatCounts | None = None
+        try:
+            self._counts = RepeatCounts(repeat.of for repeat in repeated_rows(package, store))
+        except (ObjectNotFound, UnableToReadRecords):
+            if losses is None:
+                raise
+            losses.has_lost_repeats = True
+
+    def rows(self) -> Iterator[RepeatedRow]:
+        """The repeats in row order."""
+        return iter(()) if self._counts is None else repeated_rows(self._package, self._store)
+
+    def keep(self, outcome: Outcome, kept: Kept) -> None:
+        """Keep the outcome of a row that later ones repeat."""
+        if self._counts is not None and self._counts.of(outcome.row):
+            kept.put(outcome.row, _encode(outcome))
+
+    def outcome(self, repeat: RepeatedRow, kept: Kept) -> Outcome | None:
+        """How a repeat ended: as the row that it repeats, if that has."""
+        found = kept.get(repeat.of)
+        return None if found is None else replace(_decode(found), row=repeat.row, repeat_of=repeat.of)
 
 
 def _set_aside(package: Package, store: ObjectStore, losses: Losses | None) -> Iterator[Outcome]:
@@ -159,7 +225,7 @@ def rows_in_spite_of(losses: Losses, package: Package, *, store: ObjectStore) ->
         if outcome is not None and outcome.row == row.number:
             yield row, outcome
             outcome = next(ended, None)
-        elif losses.shards or losses.has_lost_reasons:
+        elif losses.shards or losses.has_lost_reasons or losses.has_lost_repeats:
             yield row, Outcome(row.number, ItemStatus.FAILED, code="platform_fault")
         else:
             raise UnableToAddUp(f"row {row.number} has no result")

@@ -4,31 +4,55 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from portal.packages.manifest import BadRow, Row
 from portal.packages.manifest.reading import MAX_COLUMNS, is_usable_column
 from portal.packages.prompts import messages
-from portal.packages.seen import SeenIds
+from portal.packages.seen import Seen, key_of
 from portal.packages.task import Task
-from scheduler.records import SetAsideRow, ShardItem
-from scheduler.tokenizers import Tokenizer
+from scheduler.records import RepeatedRow, SetAsideRow, ShardItem
+from scheduler.tokenizers import ChatMessage, Tokenizer
 
-GROUP = 256
+GROUP = 4096
 """Rows whose tokens are counted in one call, at most."""
 GROUP_CHARACTERS = 4_000_000
 """When a group has so many it is large enough."""
 
 
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A row with what the model would be asked for it."""
+
+    row: Row
+    id: str
+    chat: list[ChatMessage]
+    key: bytes = b""
+
+
 @dataclass
 class Screening:
-    """One pass over a manifest. ``set_aside`` is told every row that cannot run; the sums grow as it goes."""
+    """One pass over a manifest. ``set_aside`` is told every row that cannot run, ``repeated`` every row that needs not.
+
+    The sums grow as it goes; ``good`` rows are items and repeats. What it remembers of large manifests lies in
+    ``folder``.
+    """
 
     task: Task
     tokenizer: Tokenizer
     set_aside: Callable[[SetAsideRow], None]
+    repeated: Callable[[RepeatedRow], None] | None = None
+    """``None``: every row runs, repeat or not."""
+    folder: Path | None = None
     rows_read: int = 0
     good: int = 0
+    repeats: int = 0
     input_tokens: int = 0
     by_code: Counter[str] = field(default_factory=Counter)
     columns: dict[str, None] = field(default_factory=dict)
@@ -37,13 +61,13 @@ class Screening:
     def __post_init__(self) -> None:
         assert self.task.model is not None
         self._limit = self.task.model.context_tokens - self.task.max_output_tokens
-        self._seen = SeenIds()
+        self._ids, self._requests = Seen(self.folder), Seen(self.folder)
         self._waiting: list[SetAsideRow] = []
 
     def items(self, rows: Iterable[Row | BadRow]) -> Iterator[ShardItem]:
         """The items of ``rows`` that can run, in their order."""
         for group in grouped(rows):
-            items = self._counted(self._unique(self._whole(group)))
+            items = self._counted(self._asked(self._unique(self._whole(group))))
             self.rows_read += len(group)
             self._tell()
             yield from items
@@ -79,25 +103,57 @@ class Screening:
         if not self.task.id_column:
             return [(row, str(row.number)) for row in rows]
         ids = [row.values[self.task.id_column].strip() for row in rows]
+        keys = [key_of(id_.encode()) for id_ in ids]
         unique = []
-        for row, id_, first in zip(rows, ids, self._seen.add(ids, [row.number for row in rows]), strict=True):
+        for row, id_, first in zip(rows, ids, self._ids.add(keys, [row.number for row in rows]), strict=True):
             if first:
                 self._aside(row.number, "duplicate_id", {"id": id_[:200], "first_row": first}, row.values)
             else:
                 unique.append((row, id_))
         return unique
 
-    def _counted(self, rows: list[tuple[Row, str]]) -> list[ShardItem]:
-        chats = [messages(self.task.system, self.task.user, row.values) for row, _ in rows]
+    def _asked(self, rows: list[tuple[Row, str]]) -> list[_Asked]:
+        asked = [_Asked(row, id_, messages(self.task.system, self.task.user, row.values)) for row, id_ in rows]
+        if self.repeated is not None:
+            for one in asked:
+                one.key = key_of(_encode(one.chat))
+        return asked
+
+    def _counted(self, rows: list[_Asked]) -> list[ShardItem]:
+        """The rows that the model is to be asked: those of a new request, if it is not too long."""
+        firsts = self._firsts(rows)
+        new = [asked for asked, first in zip(rows, firsts, strict=True) if first == asked.row.number]
+        counted = self.tokenizer.count_chats([asked.chat for asked in new])
+        tokens = {asked.row.number: count for asked, count in zip(new, counted, strict=True)}
         items = []
-        for (row, id_), chat, tokens in zip(rows, chats, self.tokenizer.count_chats(chats), strict=True):
-            if tokens > self._limit:
-                self._aside(row.number, "too_long", {"tokens": tokens, "limit": self._limit}, row.values)
+        for asked, first in zip(rows, firsts, strict=True):
+            row, count = asked.row, tokens.get(first, 0)
+            if count > self._limit:
+                self._aside(row.number, "too_long", {"tokens": count, "limit": self._limit}, row.values)
+            elif first == row.number:
+                items.append(ShardItem(row=row.number, id=asked.id, request=asked.chat, tokens=count))
             else:
-                items.append(ShardItem(row=row.number, id=id_, request=chat, tokens=tokens))
+                self._repeat(row.number, first)
         self.good += len(items)
         self.input_tokens += sum(item.tokens for item in items)
+        if self.repeated is not None:  # a row that is too long, none can repeat
+            fits = {item.row for item in items}
+            self._requests.keep({asked.key: asked.row.number for asked in new if asked.row.number in fits})
         return items
+
+    def _firsts(self, rows: list[_Asked]) -> list[int]:
+        """For each of ``rows`` the first row with its request: its own number, unless it repeats another."""
+        if self.repeated is None:
+            return [asked.row.number for asked in rows]
+        here: dict[bytes, int] = {}
+        known = self._requests.find([asked.key for asked in rows])
+        return [first or here.setdefault(asked.key, asked.row.number) for asked, first in zip(rows, known, strict=True)]
+
+    def _repeat(self, row: int, first: int) -> None:
+        assert self.repeated is not None
+        self.good += 1
+        self.repeats += 1
+        self.repeated(RepeatedRow(row, first))
 
     def _aside(self, row: int, code: str, detail: dict[str, Any], values: dict[str, str]) -> None:
         self.by_code[code] += 1

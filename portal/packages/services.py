@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from portal.audit.services import record
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import orphans, tasks
+from portal.packages import merging, orphans, pieces, tasks
 from portal.packages.models import Kind, Package
 from portal.packages.offered import why_not_offered
 from portal.packages.preview import Preview, RenderedPrompt, preview
@@ -48,6 +48,8 @@ def save_task(*, package: Package, by: Person | None, now: datetime, **fields: U
     Raises :class:`UnableToSaveTask` with one problem per field at fault, :class:`UnableToChangeState` when the
     package is promised, being read or finished. Returns the saved package.
     """
+    if package.corrects_id is not None:
+        raise UnableToChangeState(_("A correction has the task of the package that it corrects. It cannot be changed."))
     task = task_of(package, fields)
     problems = list(task.problems) or _not_offered(task, now) or _misfits(task)
     if problems:
@@ -73,6 +75,7 @@ _NOTHING_READ: dict[str, Any] = {
     "rows_total": 0,
     "rows_good": 0,
     "rows_set_aside": 0,
+    "rows_repeated": 0,
     "set_aside_by_code": {},
     "input_tokens": 0,
     "fixed_prompt_tokens": 0,
@@ -86,6 +89,7 @@ def _columns(task: Task) -> dict[str, Any]:
     names = (
         "name", "kind", "model", "id_column", "system_template", "user_template",
         "labels", "json_schema", "max_output_tokens", "temperature",
+        "run_repeats_once",
     )  # fmt: skip
     return {name: getattr(task, name) for name in names}
 
@@ -177,7 +181,10 @@ def sweep(*, now: datetime) -> None:
     for package in ending:
         if not package.shards.exclude(state__in=SHARD_FINAL).exists():
             _enqueue_again(package, tasks.finalise, str(package.pk), now=now)
+    for package in merging.behind().filter(touched_at__lt=now - STUCK_AFTER):
+        _enqueue_again(package, tasks.merge, str(package.pk), now=now)
     _remove_stale_uploads(now)
+    pieces.sweep(now=now)
     orphans.sweep(now=now)
     objects().discard_unfinished(before=now - STALE_AFTER)
 

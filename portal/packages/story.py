@@ -102,6 +102,16 @@ def _columns_lost(_facts: Facts) -> str:
     return _("What was uploaded cannot be read any more by a fault on our side; rows without it have only their number")
 
 
+def _repeats_lost(facts: Facts) -> str:
+    rows = int(facts.get("rows", 0))
+    said = ngettext(
+        "Which row %(rows)s repeated row repeats was lost by our fault; it counts as failed",
+        "Which rows %(rows)s repeated rows repeat was lost by our fault; they count as failed",
+        rows,
+    )
+    return said % {"rows": wording.count(rows)}
+
+
 def _correction_uploaded(facts: Facts) -> str:
     said = {"round": facts.get("round", "?"), "name": facts.get("by", "")}
     return _("Corrected rows handed over, round %(round)s (%(name)s)") % said
@@ -137,6 +147,7 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "completed": _finished,
     "results_lost": _results_lost,
     "columns_lost": _columns_lost,
+    "repeats_lost": _repeats_lost,
     "cancelled": _by(lambda: _("Cancelled; what had finished is kept")),
 }
 

@@ -38,6 +38,7 @@ class TaskFields(TypedDict, total=False):
     json_schema: str | dict[str, Any] | None
     max_output_tokens: int
     temperature: float
+    run_repeats_once: bool
 
 
 class UnableToSaveTask(Refusal):
@@ -66,9 +67,15 @@ class Task:
     json_schema: dict[str, Any] | None
     max_output_tokens: int
     temperature: float
+    run_repeats_once: bool
     system: Template = field(default=Template(("",), ()))
     user: Template = field(default=Template(("",), ()))
     problems: tuple[Refusal, ...] = ()
+
+    @property
+    def runs_repeats_once(self) -> bool:
+        """Whether rows that ask the same get one answer: not where each answer is drawn anew."""
+        return self.run_repeats_once and self.temperature == 0
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -109,6 +116,7 @@ def task_of(package: Package, fields: TaskFields | None = None) -> Task:
         json_schema=tried(lambda: schema_of(value("json_schema"), kind), None),
         max_output_tokens=tried(lambda: _max_output(value("max_output_tokens"), model), 1),
         temperature=tried(lambda: _temperature(value("temperature")), 0.0),
+        run_repeats_once=bool(value("run_repeats_once")),
         problems=tuple(problems),
     )
 

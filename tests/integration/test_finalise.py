@@ -277,7 +277,7 @@ def test_rows_whose_results_are_lost_have_failed_and_everybody_is_told(world: Wo
     report = json.loads(out(package, "report.json"))
     assert report["rows"] == {"total": 200, "succeeded": 196 - lost, "quarantined": 4, "failed": lost, "cancelled": 0}
     assert report["failed_by_reason"] == {"platform_fault": lost}
-    assert report["lost"] == {"results": lost, "original_columns": False, "reasons": False}
+    assert report["lost"] == {"results": lost, "original_columns": False, "reasons": False, "repeats": False}
     results = lines(out(package, "results.jsonl"))
     assert [result["编号"] for result in results] == [str(row) for row in range(1, 201)]
     assert sum(result["slackwater_reason"] == "platform_fault" for result in results) == lost
@@ -299,7 +299,7 @@ def test_without_its_manifest_a_package_ends_with_the_numbers_of_its_rows(world:
     assert [row["slackwater_row"] for row in table(out(package, "results.csv"))][-1] == "200"
     report = json.loads(out(package, "report.json"))
     assert report["rows"]["succeeded"] == 196
-    assert report["lost"] == {"results": 0, "original_columns": True, "reasons": False}
+    assert report["lost"] == {"results": 0, "original_columns": True, "reasons": False, "repeats": False}
     assert "columns_lost" in told(package)
 
 
@@ -318,7 +318,7 @@ def test_rows_that_only_a_lost_object_knew_have_failed(world: World, settings: A
     report = json.loads(out(package, "report.json"))
     assert report["rows"]["failed"] == first.items - 5 + 4
     assert report["rows"]["succeeded"] == 196 - first.items + 5
-    assert report["lost"] == {"results": 0, "original_columns": False, "reasons": True}
+    assert report["lost"] == {"results": 0, "original_columns": False, "reasons": True, "repeats": False}
 
 
 def test_a_package_of_which_nothing_can_be_read_is_given_up_late(world: World, settings: Any) -> None:

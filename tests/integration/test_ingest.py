@@ -24,6 +24,10 @@ from tests.world import World
 ROWS = "id,text\n1,a b c\n2,\n1,again\n4\n5,{long}\n,x\n6,d\n".replace("{long}", "w " * 600)
 
 
+def distinct(rows: int) -> str:
+    return "".join(f"a b c d e f g {row}\n" for row in range(rows))
+
+
 def items(package: Package) -> list[ShardItem]:
     return [item for shard in package.shards.order_by("no") for item in load(objects(), shard.key, ShardItem)]
 
@@ -74,7 +78,7 @@ def test_items_carry_the_rendered_request_and_its_tokens(world: World) -> None:
 
 
 def test_without_an_id_column_the_row_number_is_the_id(world: World) -> None:
-    assert [item.id for item in items(ingested(world, "text\na\na\n"))] == ["1", "2"]
+    assert [item.id for item in items(ingested(world, "text\na\nb\n"))] == ["1", "2"]
 
 
 def test_shards_hold_rows_in_order_and_are_the_same_each_time(world: World, settings: Any) -> None:
@@ -94,7 +98,7 @@ def test_shards_hold_rows_in_order_and_are_the_same_each_time(world: World, sett
 
 def test_fewer_shards_the_second_time_leave_none_of_the_first(world: World, settings: Any) -> None:
     settings.SHARD_TARGET_S = 1
-    package = ingested(world, "text\n" + "a b c d e f g h\n" * 500)
+    package = ingested(world, "text\n" + distinct(500))
     assert package.shards.count() > 1
     settings.SHARD_TARGET_S = 1000
     services.save_task(package=package, by=world.alice, now=NOW, user_template="{{text}}")
@@ -221,7 +225,7 @@ def test_a_second_run_stops_the_first_wherever_it_is(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch, step: str, at: int, is_changed: bool
 ) -> None:
     settings.SHARD_TARGET_S = 1e-6
-    package = draft(world, "text\n" + "a b c d e f g h\n" * 300 + "\nx\n")
+    package = draft(world, "text\n" + distinct(300) + "\nx\n")
 
     def again() -> None:
         package.refresh_from_db()
@@ -245,7 +249,7 @@ def test_stopping_and_discarding_in_the_middle_leaves_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch, settings: Any, step: str, at: int
 ) -> None:
     settings.SHARD_TARGET_S = 1e-6
-    package = draft(world, "text\n" + "a\n" * 300)
+    package = draft(world, "text\n" + distinct(300))
 
     def discard() -> None:
         services.stop_reading(package=package, by=world.alice, now=NOW)
@@ -256,7 +260,7 @@ def test_stopping_and_discarding_in_the_middle_leaves_nothing(
 
 
 def test_progress_is_told_while_reading(world: World) -> None:
-    package = draft(world, "text\n" + "a\n" * 5000)
+    package = draft(world, "text\n" + distinct(5000))
     services.start_reading(package=package, by=world.alice, now=NOW)
     seen: list[int] = []
 
