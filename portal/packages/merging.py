@@ -7,7 +7,7 @@ their own for each round; until they are, whoever asks for rows gets them laid o
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -19,7 +19,7 @@ from portal.audit.services import record
 from portal.packages import timeline
 from portal.packages.manifest import Row
 from portal.packages.models import Package
-from portal.packages.overlay import Laid, Overlay, RowEnd, ended_rounds, ended_rows, losses_told
+from portal.packages.overlay import Overlay, RowEnd, ended_rounds, ended_rows, losses_told
 from portal.packages.progress import OVER, is_over, progress_of, progress_of_all
 from portal.packages.report import report
 from portal.packages.results import UnableToAddUp, quarantine_key, rows_with_outcomes
@@ -31,7 +31,6 @@ from scheduler.records import SetAsideRow, load
 TOLD_EVERY = timedelta(seconds=10)
 log = structlog.get_logger()
 Clock = Callable[[], datetime]
-Some = TypeVar("Some")
 
 
 # --- reading ----------------------------------------------------------------------------------------------
@@ -58,7 +57,7 @@ def quarantined(package: Package) -> Iterator[SetAsideRow]:
         yield from written
         return
     with closing(Overlay(package, rounds)) as overlay:
-        for row, laid in _beside(written, overlay, lambda aside: aside.row):
+        for row, laid in overlay.beside(written, lambda aside: aside.row):
             if laid is None:
                 yield row
             elif laid.outcome.status == ItemStatus.QUARANTINED:
@@ -70,23 +69,11 @@ def _merged(package: Package, rounds: list[Package]) -> Iterator[RowEnd]:
         yield from ended_rows(package)
         return
     with closing(Overlay(package, rounds)) as overlay:
-        for (row, ended), laid in _beside(ended_rows(package), overlay, lambda found: found[1].row):
+        for (row, ended), laid in overlay.beside(ended_rows(package), lambda found: found[1].row):
             if laid is None or ended.status != ItemStatus.QUARANTINED:
                 yield row, ended
             else:
                 yield Row(row.number, laid.over(row.values, overlay.columns)), laid.outcome
-
-
-def _beside(
-    rows: Iterator[Some], overlay: Overlay, number: Callable[[Some], int]
-) -> Iterator[tuple[Some, Laid | None]]:
-    """Each of ``rows``, which come in their order, with what is laid over it."""
-    laid = iter(overlay)
-    following = next(laid, None)
-    for row in rows:
-        while following is not None and following.outcome.row < number(row):
-            following = next(laid, None)
-        yield row, following if following is not None and following.outcome.row == number(row) else None
 
 
 # --- writing ----------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,7 +22,10 @@ from scheduler.records import SetAsideRow
 
 NOT_FOR_A_ROW = frozenset({"no_row_number", "not_in_quarantine", "row_repeated"})
 """Why a line of a corrected file was set aside that is for no row of the package, or not for one in quarantine."""
+ELSEWHERE = "is_elsewhere"
+"""In the facts of a repeated id: the row that has it is one of the corrected package, not of this file."""
 _LAID = frozenset({ItemStatus.SUCCEEDED, ItemStatus.QUARANTINED})
+Some = TypeVar("Some")
 RowEnd = tuple[Row | BadRow, Outcome]
 
 
@@ -91,10 +94,14 @@ class Overlay:
         for (what,) in self._rows.execute("SELECT what FROM laid ORDER BY row"):
             yield msgspec.msgpack.decode(what, type=Laid)
 
-    def get(self, row: int) -> Laid | None:
-        """What is laid over ``row``, if anything is."""
-        found = self._rows.execute("SELECT what FROM laid WHERE row = ?", [row]).fetchone()
-        return msgspec.msgpack.decode(found[0], type=Laid) if found else None
+    def beside(self, rows: Iterable[Some], number: Callable[[Some], int]) -> Iterator[tuple[Some, Laid | None]]:
+        """Each of ``rows``, which come in the order of their ``number``, with what is laid over it."""
+        laid = iter(self)
+        following = next(laid, None)
+        for row in rows:
+            while following is not None and following.outcome.row < number(row):
+                following = next(laid, None)
+            yield row, following if following is not None and following.outcome.row == number(row) else None
 
     def _lay(self, correction: Package) -> None:
         self._rows.execute("BEGIN")
@@ -115,9 +122,15 @@ class Overlay:
         )
 
     def _placed(self, correction: Package, row: int, ended: Outcome) -> Outcome:
-        """``ended`` as of a row of the corrected package; a repeat, too, names the row there."""
-        if ended.repeat_of is None:
-            return replace(ended, row=row, shard=None)
+        """``ended`` as of a row of the corrected package; other rows that it names are named as there, too."""
+        detail, repeat_of = ended.detail, ended.repeat_of
+        if ended.code == "duplicate_id" and not detail.get(ELSEWHERE):
+            detail = {**detail, "first_row": self._row_of(correction, detail["first_row"])}
+        if repeat_of is not None:
+            repeat_of = self._row_of(correction, repeat_of)
+        return replace(ended, row=row, shard=None, detail=detail, repeat_of=repeat_of)
+
+    def _row_of(self, correction: Package, line: int) -> int | None:
         query = "SELECT row FROM laid WHERE round = ? AND line = ?"
-        found = self._rows.execute(query, [correction.round, ended.repeat_of]).fetchone()
-        return replace(ended, row=row, shard=None, repeat_of=found[0] if found else None)
+        found = self._rows.execute(query, [correction.round, line]).fetchone()
+        return found[0] if found else None

@@ -1,7 +1,7 @@
 """Rows in quarantine, grouped by reason, with a few of each to look at."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -11,6 +11,7 @@ from django.utils import translation
 from django.utils.translation import get_language
 
 from portal.packages import reasons
+from portal.packages.merging import is_behind, quarantined
 from portal.packages.models import Package
 from portal.packages.progress import Progress, is_over
 from portal.packages.results import quarantine_key, set_aside_key
@@ -24,6 +25,7 @@ LOOKED_AT = 2_000
 """Rows that are read in search of samples: enough to meet every usual reason, few enough for a page."""
 SHOWN = 240
 """Characters of a row that are shown."""
+PER_PAGE = 50
 AT_ONCE = 200
 """Rows of a download that are made at once."""
 
@@ -53,10 +55,40 @@ class Group:
     reason: Reason
     samples: tuple[Sample, ...]
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there are more rows than those shown."""
+        return self.reason.rows > len(self.samples)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of the rows of one reason."""
+
+    reason: Reason
+    samples: tuple[Sample, ...]
+    number: int
+    pages: int
+
+    @property
+    def before(self) -> int:
+        """The number of the page before this one; 0 for none."""
+        return self.number - 1
+
+    @property
+    def after(self) -> int:
+        """The number of the page after this one; 0 for none."""
+        return self.number + 1 if self.number < self.pages else 0
+
+
+def rows_aside(package: Package, progress: Progress) -> int:
+    """How many rows are in quarantine, also of a package of whose rows none could be used."""
+    return progress.quarantined if progress.total else package.rows_set_aside
+
 
 def reasons_of(package: Package, progress: Progress) -> list[Reason]:
     """Quarantined rows by reason, the most frequent first; what workers set aside is told apart in the end only."""
-    counts = _reported(package) if is_over(package) else None
+    counts = _counted(package) if is_over(package) else None
     if counts is None:
         counts = {code: int(rows) for code, rows in package.set_aside_by_code.items()}
         later = progress.quarantined - progress.set_aside
@@ -75,10 +107,31 @@ def groups_of(package: Package, progress: Progress) -> list[Group]:
     return [Group(reason, tuple(samples[reason.code])) for reason in reasons_of(package, progress)]
 
 
+def listing_of(package: Package, progress: Progress, code: str, number: int) -> Listing | None:
+    """The rows of one reason, ``PER_PAGE`` a page; ``None`` if there are none for this reason."""
+    reason = next((one for one in reasons_of(package, progress) if one.code == code), None)
+    if reason is None:
+        return None
+    pages = -(-reason.rows // PER_PAGE)
+    number = min(max(1, number), pages)
+    found = (sample for of, sample in _rows(package) if of == code)
+    return Listing(reason, tuple(islice(found, (number - 1) * PER_PAGE, number * PER_PAGE)), number, pages)
+
+
+def _counted(package: Package) -> dict[str, int] | None:
+    """The counts as the files have them, or as they are while the files are about to be written anew."""
+    if not is_behind(package):
+        return _reported(package)
+    try:
+        return Counter(aside.code for aside in quarantined(package))
+    except ObjectNotFound:
+        return None
+
+
 def _reported(package: Package) -> dict[str, int] | None:
     """The counts of the report, once it is written."""
     try:
-        report = json.loads(objects().get(f"{package.prefix}/out/report.json"))
+        report = json.loads(objects().get(f"{package.out}/report.json"))
     except (ObjectNotFound, ValueError):
         return None
     counts: dict[str, int] = report["quarantined_by_reason"]
@@ -99,7 +152,7 @@ def _csv(package: Package, language: str) -> Iterator[bytes]:
     """The language is set for each piece anew: pieces are asked for outside of the request, on any thread."""
     layout = Layout.of(package)
     lines = csv_lines(layout.quarantine_heading())
-    rows = load(objects(), quarantine_key(package), SetAsideRow)
+    rows = quarantined(package)
     yield lines.start()
     while group := list(islice(rows, AT_ONCE)):
         with translation.override(language):
@@ -109,9 +162,9 @@ def _csv(package: Package, language: str) -> Iterator[bytes]:
 
 def _rows(package: Package) -> Iterator[tuple[str, Sample]]:
     """(code, sample) of rows in quarantine: all of them once the package is over, before that what was read."""
-    key = quarantine_key(package) if is_over(package) else set_aside_key(package)
+    rows = quarantined(package) if is_over(package) else load(objects(), set_aside_key(package), SetAsideRow)
     try:
-        for row in load(objects(), key, SetAsideRow):
+        for row in rows:
             values = (str(value) for value in row.columns.values())
             yield row.code, Sample(row.row, reasons.sentence(row.code, row.detail), _text(values))
     except ObjectNotFound:

@@ -174,7 +174,12 @@ def tide_for(package: Package, *, quote: Quote, now: datetime) -> Tide:
 
 
 def step_of(package: Package) -> str:
-    """The name of the page on which this package goes on."""
+    """The name of the page on which this package goes on.
+
+    A correction has a task already; what it may need is another file.
+    """
+    if package.corrects_id is not None and package.state in {PackageState.DRAFT, PackageState.INVALID}:
+        return "packages:quarantine"
     return {
         PackageState.DRAFT: "packages:task",
         PackageState.INVALID: "packages:task",

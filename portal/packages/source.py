@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
+from portal.packages.corrected import own_rows
 from portal.packages.manifest import Reading, Rows, UnableToRead, rows
 from portal.packages.models import Package
 from portal.packages.store import objects
@@ -11,10 +12,14 @@ from scheduler.objects import ObjectNotFound
 
 @contextmanager
 def manifest_rows(package: Package) -> Iterator[Rows]:
-    """The rows of the manifest as it was uploaded; raises :class:`UnableToRead`, also while they are read."""
+    """The rows of the manifest as it was uploaded; of a corrected file without what we had put into it.
+
+    Raises :class:`UnableToRead`, also while they are read.
+    """
     try:
         stream = objects().open_read(package.manifest_key)
     except ObjectNotFound as error:
         raise UnableToRead("file_lost") from error
-    with closing(stream), closing(rows(stream, Reading.from_json(package.reading))) as found:
+    read = rows(stream, Reading.from_json(package.reading))
+    with closing(stream), closing(own_rows(package, read) if package.corrects_id else read) as found:
         yield found

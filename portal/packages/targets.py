@@ -1,6 +1,7 @@
 """Which rows the lines of a corrected file are for, looked at while the file is read for good."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from typing import TypeVar
 
@@ -8,7 +9,7 @@ from portal.packages.corrected import row_named
 from portal.packages.manifest import BadRow, Row
 from portal.packages.merging import quarantined
 from portal.packages.models import Package
-from portal.packages.overlay import Overlay, ended_rounds
+from portal.packages.overlay import ELSEWHERE, Overlay, ended_rounds
 from portal.packages.seen import Seen, key_of
 from portal.packages.sheets import Layout
 from portal.packages.source import manifest_rows
@@ -79,22 +80,13 @@ def _aimed(rows: Iterable[AnyRow], row_column: str, in_quarantine: RowSet, met: 
 def _ids_taken(package: Package, id_column: str, in_quarantine: RowSet, tell: Tell) -> Seen:
     """The ids of every row of the package that is not in quarantine, as they are now."""
     taken = Seen()
-    overlay = Overlay(package, ended_rounds(package))
-    try:
-        with manifest_rows(package) as manifest:
-            own = (row for row in manifest if row.number not in in_quarantine)
-            for group in _groups(own):
-                tell()
-                ids = [_id_of(_corrected_values(row, overlay), id_column) for row in group]
-                taken.add([key_of(id_.encode()) for id_ in ids], [row.number for row in group])
-    finally:
-        overlay.close()
+    with closing(Overlay(package, ended_rounds(package))) as overlay, manifest_rows(package) as manifest:
+        for group in _groups(overlay.beside(manifest, lambda row: row.number)):
+            tell()
+            found = [(row.number, laid.values if laid else row.values) for row, laid in group]
+            own = {row: _id_of(values, id_column) for row, values in found if row not in in_quarantine}
+            taken.add([key_of(id_.encode()) for id_ in own.values()], list(own))
     return taken
-
-
-def _corrected_values(row: AnyRow, overlay: Overlay) -> dict[str, str]:
-    laid = overlay.get(row.number)
-    return laid.values if laid else row.values
 
 
 def _id_of(values: dict[str, str], id_column: str) -> str:
@@ -107,7 +99,8 @@ def _with_own_ids(rows: Iterable[AnyRow], id_column: str, taken: Seen) -> Iterat
         ids = [_id_of(row.values, id_column) for row in group]
         for row, id_, first in zip(group, ids, taken.find([key_of(id_.encode()) for id_ in ids]), strict=True):
             if first and id_ and isinstance(row, Row):
-                yield BadRow(row.number, "duplicate_id", {"id": id_[:200], "first_row": first}, row.values)
+                detail = {"id": id_[:200], "first_row": first, ELSEWHERE: True}
+                yield BadRow(row.number, "duplicate_id", detail, row.values)
             else:
                 yield row
 

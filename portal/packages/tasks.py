@@ -19,3 +19,11 @@ def finalise(package_id: str) -> None:
     from portal.packages.finalise import finalise as write
 
     write(package_id=UUID(package_id))
+
+
+@shared_task(name="packages.merge")
+def merge(package_id: str) -> None:
+    """Write the files of a package anew after one of its corrections has ended."""
+    from portal.packages.merging import merge as write
+
+    write(package_id=UUID(package_id))

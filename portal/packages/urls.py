@@ -23,5 +23,6 @@ urlpatterns = [
     path("packages/<uuid:ref>/resume", follow.resume, name="resume"),
     path("packages/<uuid:ref>/cancel", follow.cancel, name="cancel"),
     path("packages/<uuid:ref>/quarantine", quarantine.quarantine, name="quarantine"),
+    path("packages/<uuid:ref>/corrections", quarantine.correct, name="correct"),
     path("packages/<uuid:ref>/download/<str:what>", downloads.download, name="download"),
 ]

@@ -49,7 +49,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def task(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     """Step 2: the columns and what is asked of the model. Continuing saves the task and starts the reading."""
     package = owned(Package, ref, department=department_of(signed_in(request)))
-    if package.state not in EDITABLE:
+    if package.state not in EDITABLE or package.corrects_id is not None:
         return redirect(step_of(package), package.pk)
     if request.method != "POST":
         return _task_page(request, package, TaskForm(package=package))
@@ -101,8 +101,9 @@ def stop(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
 def discard(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     """Delete a package for which nothing was promised."""
     person = signed_in(request)
-    discard_draft(package=owned(Package, ref, department=department_of(person)), by=person, now=timezone.now())
-    return redirect("packages:home")
+    package = owned(Package, ref, department=department_of(person))
+    discard_draft(package=package, by=person, now=timezone.now())
+    return redirect("packages:quarantine", package.corrects_id) if package.corrects_id else redirect("packages:home")
 
 
 def _draft(request: HttpRequest) -> Package:
