@@ -1,12 +1,15 @@
-"""CSV manifests, by the standard library's reader in its strict mode. Pure."""
+"""CSV manifests, by the standard library's reader in its strict mode. Pure.
+
+Rows that are as they should be take the shortest way; only for others is it looked up of which lines they were made.
+"""
 
 import csv
-from contextlib import suppress
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from portal.packages.manifest.blanks import Numbering
-from portal.packages.manifest.lines import Lines, LineTooLong, lines_of, too_long
+from portal.packages.manifest.lines import CutLine, Lines, RecordTooLong, too_long
 from portal.packages.manifest.reading import (
     MAX_FIELD,
     MAX_LINE,
@@ -18,6 +21,7 @@ from portal.packages.manifest.reading import (
     UnableToRead,
     checked_columns,
 )
+from portal.packages.manifest.spoiled import spoiled
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -33,119 +37,168 @@ SWALLOWED_SHARE = 0.8
 
 def describe(stream: BinaryIO, reading: Reading) -> Reading:
     """``reading`` with the columns of the heading; raises :class:`UnableToRead` without heading or rows."""
-    with lines_of(stream, reading.encoding) as lines:
-        reader = _reader(lines, reading)
-        first = _first_fields(reader, lines, reading)
-        if not reading.has_heading:
-            return replace(reading, columns=_numbered(len(first)))
-        described = replace(reading, columns=checked_columns(first))
-        for _row in _rows(reader, lines, described):
-            return described
+    file = _File(stream, reading)
+    first = file.first_fields()
+    if not reading.has_heading:
+        return replace(reading, columns=checked_columns([f"column_{at}" for at in range(1, len(first) + 1)]))
+    file.reading = replace(reading, columns=checked_columns(first))
+    for _row in file.rows(first):
+        return file.reading
     raise UnableToRead("no_rows")
 
 
 def rows(stream: BinaryIO, reading: Reading) -> Rows:
     """See ``portal.packages.manifest.rows``."""
-    with lines_of(stream, reading.encoding) as lines:
-        reader = _reader(lines, reading)
-        first = _first_fields(reader, lines, reading)
-        if not reading.has_heading:
-            yield from _rows(reader, lines, reading, first)
-        else:
-            yield from _rows(reader, lines, reading)
+    file = _File(stream, reading)
+    first = file.first_fields()
+    if not reading.has_heading:
+        file.back_to_first()
+        first = []
+    yield from file.rows(first)
 
 
-def _numbered(width: int) -> tuple[str, ...]:
-    """Names for the columns of a file that has no heading."""
-    return checked_columns([f"column_{position}" for position in range(1, width + 1)])
-
-
-def _rows(reader: "Reader", lines: Lines, reading: Reading, first: list[str] | None = None) -> Rows:
-    numbering = Numbering()
-    if first is not None:
-        yield _row(numbering.next(), first, reading, lines)
-    while (fields := _record(reader, lines, reading)) is not None:
-        if fields == []:
-            numbering.blank(lines.first)
-            continue
-        yield from numbering.released()
-        if isinstance(fields, list):
-            yield _row(numbering.next(), fields, reading, lines)
-        else:
-            yield fields._replace(number=numbering.next())
-
-
-def _reader(lines: Lines, reading: Reading) -> "Reader":
+def parsed(lines: Iterator[str], reading: Reading) -> "Reader":
+    """The standard library's reader for ``lines`` that are written as ``reading`` says."""
     if not reading.quote:
         return csv.reader(lines, delimiter=reading.delimiter, quoting=csv.QUOTE_NONE, strict=True)
     return csv.reader(lines, delimiter=reading.delimiter, quotechar=reading.quote, strict=True)
 
 
-def _first_fields(reader: "Reader", lines: Lines, reading: Reading) -> list[str]:
-    while fields := _fields_above_rows(reader, lines):
-        if lines.raw.strip('"').casefold() != f"sep={reading.delimiter}":  # a note to Excel, no heading
-            return fields
-    raise UnableToRead("empty_file")
+class _File:
+    """One pass over a file. ``last`` is the line where the record that was just read ends."""
 
+    def __init__(self, stream: BinaryIO, reading: Reading) -> None:
+        self.reading = reading
+        self._lines = Lines(stream, reading.encoding)
+        self._numbering = Numbering()
+        self._first_at = 1
+        self._begin()
 
-def _fields_above_rows(reader: "Reader", lines: Lines) -> list[str] | None:
-    """The next fields that there are; a heading has no rows to compare with, so it must be right itself."""
-    fields: list[str] = []
-    while not fields:
-        lines.begin()
+    def _begin(self) -> None:
+        """Read on from the line where the current record begins."""
+        self._lines.ended = False
+        self._before = self._lines.first - 1
+        self._reader = parsed(self._lines.ahead(), self.reading)
+
+    @property
+    def _last(self) -> int:
+        return self._before + self._reader.line_num
+
+    def first_fields(self) -> list[str]:
+        """The fields of the first line that has some; a heading must be right itself, it has no rows beside it."""
+        noted = f"sep={self.reading.delimiter}"
+        while (fields := self._fields_above_rows()) is not None:
+            self._first_at, raw = self._lines.first, self._lines.raw(self._last)
+            self._lines.first = self._last + 1
+            if fields and raw.strip('"').casefold() != noted:  # a note to Excel is no heading
+                return fields
+        raise UnableToRead("empty_file")
+
+    def _fields_above_rows(self) -> list[str] | None:
+        lines = self._lines
         try:
-            fields = next(reader)
-        except StopIteration:
-            return None
-        except LineTooLong as error:
-            raise UnableToRead("line_too_long", line=lines.count, limit=MAX_LINE) from error
-        except csv.Error as error:
-            is_open = lines.ended or len(lines.record) > 1
+            fields = next(self._reader, None)
+        except (csv.Error, RecordTooLong) as error:
+            is_open = lines.ended or self._last > lines.first
             raise UnableToRead("unclosed_quote" if is_open else "no_heading", line=lines.first) from error
-    return fields
+        if lines.is_suspect and any(type(line) is CutLine for line in lines.record(self._last)):
+            raise UnableToRead("line_too_long", line=lines.first, limit=MAX_LINE)
+        return fields
 
+    def back_to_first(self) -> None:
+        """The line that was taken for a heading is a row."""
+        self._lines.first = self._first_at
+        self._begin()
 
-def _record(reader: "Reader", lines: Lines, reading: Reading) -> list[str] | BadRow | None:
-    """The next record's fields, ``[]`` for a blank line, a bad row still without its number, ``None`` at the end."""
-    lines.begin()
-    try:
-        fields = next(reader)
-    except StopIteration:
-        return None
-    except LineTooLong:
-        return _too_long(lines)
-    except csv.Error:
-        return _unreadable(lines, reading)
-    is_suspect = len(lines.record) > SUSPECT_LINES or len(fields) != len(reading.columns)
-    if is_suspect and _has_swallowed_rows(lines.record, reading):
-        return _first_alone(lines)
-    return fields
+    def rows(self, heading: list[str]) -> Rows:
+        """The rows from here on, those like ``heading`` set aside."""
+        while not (yield from self._run(heading)):
+            self._begin()
 
+    def _run(self, heading: list[str]) -> Generator[Row | BadRow, None, bool]:
+        """Rows until the file is over (True), or lines that were read have to be read once more in another way."""
+        lines, numbering, columns = self._lines, self._numbering, self.reading.columns
+        width, heading_start = len(columns), heading[0] if len(heading) > 1 else None
+        try:
+            for fields in self._reader:
+                last = self._last
+                if (
+                    len(fields) == width
+                    and (start := fields[0])
+                    and start != heading_start
+                    and not start.isspace()
+                    and not lines.is_suspect
+                    and last - lines.first < SUSPECT_LINES
+                ):
+                    if numbering.held:
+                        yield from numbering.released()
+                    yield Row(numbering.next(), dict(zip(columns, fields, strict=True)))
+                    lines.first = last + 1
+                    continue
+                found = self._looked_at(fields, last, heading)
+                if found is not None:
+                    yield from self._numbered(found)
+                if lines.first <= last:  # not all lines of the record were used
+                    return False
+        except (csv.Error, RecordTooLong):
+            yield from self._numbered(self._unreadable())
+            return False
+        return True
 
-def _too_long(lines: Lines) -> BadRow:
-    if len(lines.record) == 1:
-        return too_long(lines)
-    return _first_alone(lines)
+    def _numbered(self, found: Row | BadRow) -> Rows:
+        yield from self._numbering.released()
+        yield found._replace(number=self._numbering.next())
 
+    def _looked_at(self, fields: list[str], last: int, heading: list[str]) -> Row | BadRow | None:
+        """The row that a record is, still without its number, or ``None`` for a blank one."""
+        lines, record, first = self._lines, self._lines.record(last), self._lines.first
+        if lines.is_suspect and any(type(line) is CutLine for line in record):
+            return self._first_alone(last, too_long(lines) if type(record[0]) is CutLine else None)
+        is_odd = len(record) > SUSPECT_LINES or (fields and len(fields) != len(self.reading.columns))
+        if is_odd and _has_swallowed_rows(record, self.reading):
+            return self._first_alone(last)
+        if not fields and not lines.is_second_half():
+            self._numbering.blank(first)
+        lines.first = last + 1
+        if not fields:
+            return None
+        row = _row(fields, heading, self.reading, first)
+        return spoiled(row, first) if lines.is_suspect else row
 
-def _unreadable(lines: Lines, reading: Reading) -> BadRow:
-    if sum(map(len, lines.record)) <= MAX_FIELD:
-        return _first_alone(lines)
-    if len(lines.record) > 1 and _has_swallowed_rows(lines.record, reading):
-        return _first_alone(lines)
-    detail = {"problem": "field_too_long", "line": lines.first, "limit": MAX_FIELD}
-    raw = lines.raw
-    _skip_to_close(lines, reading.quote)
-    return BadRow(0, "malformed_row", detail, {RAW: raw})
+    def _unreadable(self) -> BadRow:
+        """What the reader could not take, as a bad row."""
+        lines, last = self._lines, self._last
+        record = lines.record(last)
+        is_long = sum(map(len, record)) > MAX_FIELD
+        if not is_long or (len(record) > 1 and _has_swallowed_rows(record, self.reading)):
+            return self._first_alone(last)
+        detail = {"problem": "field_too_long", "line": lines.first, "limit": MAX_FIELD}
+        bad = BadRow(0, "malformed_row", detail, {RAW: lines.raw(last)})
+        self._skip_to_close(record, last)
+        return bad
 
+    def _first_alone(self, last: int, bad: BadRow | None = None) -> BadRow:
+        """The first line of the record as a bad row. What follows is read anew: a quote may have swallowed rows."""
+        lines = self._lines
+        detail: dict[str, Any] = {"line": lines.first}
+        if last > lines.first or lines.ended:
+            detail["problem"] = "stray_quote"
+        bad = bad or BadRow(0, "malformed_row", detail, {RAW: lines.raw(lines.first)})
+        lines.first += 1
+        return bad
 
-def _first_alone(lines: Lines) -> BadRow:
-    """The first line of the record as a bad row. What follows is read anew: it may be rows that a quote swallowed."""
-    detail: dict[str, Any] = {"line": lines.first}
-    if len(lines.record) > 1 or lines.ended:
-        detail["problem"] = "stray_quote"
-    lines.give_back()
-    return BadRow(0, "malformed_row", detail, {RAW: lines.raw})
+    def _skip_to_close(self, record: list[str], last: int) -> None:
+        """Read on to where the quotation mark of a field that is too long is closed; nothing more of it is kept."""
+        lines, quote, began = self._lines, self.reading.quote, self._lines.first
+        is_open = bool(quote) and sum(line.count(quote) for line in record) % 2 == 1
+        lines.first = last + 1
+        ahead = lines.ahead()
+        while is_open:
+            line = next(ahead, None)
+            if line is None:
+                raise UnableToRead("unclosed_quote", line=began)
+            lines.first += 1
+            is_open = line.count(quote) % 2 == 0
 
 
 def _has_swallowed_rows(record: list[str], reading: Reading) -> bool:
@@ -157,26 +210,15 @@ def _has_swallowed_rows(record: list[str], reading: Reading) -> bool:
     return whole > SWALLOWED_SHARE * len(record[1:-1])
 
 
-def _skip_to_close(lines: Lines, quote: str) -> None:
-    """Read on to where the quotation mark of a field that is too long is closed; nothing more of it is kept."""
-    first = lines.first
-    is_open = sum(line.count(quote) for line in lines.record) % 2 == 1
-    while is_open:
-        lines.begin()
-        with suppress(LineTooLong):
-            is_open = next(lines, quote).count(quote) % 2 == 0
-        if lines.ended:
-            raise UnableToRead("unclosed_quote", line=first)
-
-
-def _row(number: int, fields: list[str], reading: Reading, lines: Lines) -> Row | BadRow:
+def _row(fields: list[str], heading: list[str], reading: Reading, line: int) -> Row | BadRow:
     columns = reading.columns
+    values = dict(zip(columns, fields, strict=False))
+    if len(heading) > 1 and fields == heading:
+        return BadRow(0, "repeated_heading", {"line": line}, values)
     if len(fields) == len(columns):
         if any(field and not field.isspace() for field in fields):
-            return Row(number, dict(zip(columns, fields, strict=True)))
-        return BadRow(number, "empty_row", {"line": lines.first}, {})
-    values = dict(zip(columns, fields, strict=False))
+            return Row(0, values)
+        return BadRow(0, "empty_row", {"line": line}, {})
     if len(fields) > len(columns):
         values[RAW] = reading.delimiter.join(fields[len(columns) :])
-    detail = {"fields": len(fields), "expected": len(columns), "line": lines.first}
-    return BadRow(number, "ragged_row", detail, values)
+    return BadRow(0, "ragged_row", {"fields": len(fields), "expected": len(columns), "line": line}, values)

@@ -70,3 +70,16 @@ def _is_usual(character: str) -> bool:
         return bool(character.encode("gb2312"))
     except UnicodeEncodeError:
         return False
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_ACCENTED = re.compile(r"[À-ÖØ-öø-üÿŒœŠšŽž]")
+
+
+def is_western(text: str) -> bool:
+    """Does text that was read as Windows-1252 make sense: accented letters here and there among plain ones?"""
+    words = [word for word in _LETTERS.findall(text) if not word.isascii()]
+    accents = sum(len(_ACCENTED.findall(word)) for word in words)
+    letters = sum(map(len, words))
+    odd = sum(not character.isascii() and not character.isalpha() for character in text)
+    return bool(words) and accents * 5 <= letters * 2 and odd <= accents + len(words) and "\ufffd" not in text

@@ -8,9 +8,10 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from portal.packages.manifest.blanks import Numbering
+from portal.packages.manifest.decoding import MARK
 from portal.packages.manifest.json_values import Malformed, object_of, refuse_half_characters, shown
-from portal.packages.manifest.lines import Lines, LineTooLong, lines_of, too_long
-from portal.packages.manifest.reading import RAW, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
+from portal.packages.manifest.lines import CutLine, Lines, too_long
+from portal.packages.manifest.reading import RAW, RAW_KEPT, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
 
 LOOKED_AT = 100
 """Rows whose keys make the columns that a prompt can use."""
@@ -26,7 +27,7 @@ class Record(NamedTuple):
 
     def bad(self, code: str, **detail: Any) -> BadRow:
         """The row that this record becomes when it cannot be used."""
-        return BadRow(self.number, code, {"line": self.line, **detail}, {RAW: self.raw})
+        return BadRow(self.number, code, {"line": self.line, **detail}, {RAW: self.raw[:RAW_KEPT].rstrip("\r\n")})
 
 
 Records: TypeAlias = Generator[Record | BadRow, None, None]
@@ -62,33 +63,36 @@ def rows(stream: BinaryIO, reading: Reading) -> Rows:
 
 def records(stream: BinaryIO, encoding: str) -> Records:
     """Every line's object, numbered as rows are; a line that is none is a bad row."""
-    numbering = Numbering()
-    with lines_of(stream, encoding) as lines:
-        while (line := _next(lines)) is not None:
-            if isinstance(line, BadRow):
+    numbering, lines = Numbering(), Lines(stream, encoding)
+    for line in lines.ahead():
+        if line.strip():
+            if numbering.held:
                 yield from numbering.released()
-                yield line._replace(number=numbering.next())
-                continue
-            if not line.strip():
-                numbering.blank(lines.first)
-                continue
-            yield from numbering.released()
             yield _record(numbering.next(), line, lines)
-
-
-def _next(lines: Lines) -> str | BadRow | None:
-    lines.begin()
-    try:
-        return next(lines, None)
-    except LineTooLong:
-        return too_long(lines)
+        elif not lines.is_second_half():
+            numbering.blank(lines.first)
+        lines.first += 1
 
 
 def _record(number: int, line: str, lines: Lines) -> Record | BadRow:
+    if lines.is_suspect and (bad := _spoiled(line, lines)):
+        return bad._replace(number=number)
     try:
-        return Record(number, object_of(line), lines.first, lines.raw)
+        return Record(number, object_of(line), lines.first, line)
     except Malformed:
-        return BadRow(number, "malformed_row", {"line": lines.first}, {RAW: lines.raw})
+        return BadRow(number, "malformed_row", {"line": lines.first}, {RAW: lines.raw(lines.first)})
+
+
+def _spoiled(line: str, lines: Lines) -> BadRow | None:
+    """The bad row that a line becomes which is cut, or holds what is no text."""
+    if type(line) is CutLine:
+        return too_long(lines)
+    raw, place = {RAW: lines.raw(lines.first)}, {"line": lines.first}
+    if MARK in line:
+        return BadRow(0, "undecodable", {"problem": "undecodable_line", **place}, raw)
+    if "\0" in line:
+        return BadRow(0, "malformed_row", {"problem": "nul_line", **place}, raw)
+    return None
 
 
 def _row(record: Record, absent: dict[str, str]) -> Row | BadRow:

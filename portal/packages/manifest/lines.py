@@ -1,103 +1,131 @@
-"""Physical lines of a text file, with a limit and a memory of where the current record began. Pure."""
+"""Physical lines of a text file in blocks, with a limit and a memory of where the current record began. Pure.
+
+A reader takes the lines of many records from :meth:`Lines.ahead` as fast as it can, and tells after each record where
+the next one begins. What a record was made of can be looked at, or read once more in another way, until then.
+"""
 
 import io
-from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import chain
 from typing import BinaryIO
 
-from portal.packages.manifest.reading import MAX_LINE, RAW, RAW_KEPT, BadRow, UnableToRead
+from portal.packages.manifest.decoding import MARK, Decoding, readable
+from portal.packages.manifest.reading import MAX_LINE, RAW, RAW_KEPT, BadRow
+
+BLOCK = 256 * 1024
+"""Bytes that are read at once."""
+MAX_RECORD = 4 * MAX_LINE
+"""Characters of one record, however many lines it has."""
 
 
-class _Cut(str):
+class CutLine(str):
     """The beginning of a line that is longer than a line may be."""
 
     __slots__ = ()
 
 
-class LineTooLong(ValueError):
-    """The line that was asked for is too long to be read; the next one can be. Its beginning is in the record."""
+class RecordTooLong(ValueError):
+    """The record has gone on for more than :data:`MAX_RECORD` characters and is not over."""
 
 
 class Lines:
-    """An iterator over lines, ends kept. ``record`` collects the lines since the last :meth:`begin`."""
+    """The lines of ``stream`` from where it stands, ends kept, numbered from 1."""
 
-    def __init__(self, text: io.TextIOWrapper) -> None:
-        self._readline = text.readline
-        self._again: deque[str] = deque()
-        self._ends_in_return = False
-        self.count = 0
-        """Lines read so far."""
-        self.record: list[str] = []
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        self._blocks = _Blocks(stream, encoding)
+        self._kept: list[str] = []
+        self._kept_from = 1
+        self.first = 1
+        """The line where the current record begins. Whoever has read a record sets it to the line after that."""
+        self.is_suspect = False
+        """May lines since ``first`` be cut, or hold broken bytes or NUL characters?"""
         self.ended = False
 
-    def begin(self) -> None:
-        """The next line begins a record."""
-        self.record.clear()
+    def ahead(self) -> Iterator[str]:
+        """The lines from ``first`` on. Raises :class:`RecordTooLong`."""
+        return chain.from_iterable(self._ahead())
 
-    def give_back(self) -> None:
-        """Read all lines of the current record but its first once more, the next of them as a record of its own."""
-        self._again.extendleft(reversed(self.record[1:]))
-        self.count -= len(self.record) - 1
-        del self.record[1:]
-        self.ended = False
+    def record(self, last: int) -> list[str]:
+        """The lines of the current record up to ``last``."""
+        start = self.first - self._kept_from
+        return self._kept[start : start + last - self.first + 1]
 
-    @property
-    def first(self) -> int:
-        """The number of the line where the current record begins."""
-        return self.count - len(self.record) + 1
-
-    @property
-    def raw(self) -> str:
+    def raw(self, last: int) -> str:
         """The current record as written, cut to what is kept of an unreadable one."""
-        return "".join(self.record)[:RAW_KEPT].rstrip("\r\n")
+        return readable("".join(self.record(last)[:RAW_KEPT])[:RAW_KEPT].rstrip("\r\n"))
 
-    def __iter__(self) -> Iterator[str]:
-        return self
+    def is_second_half(self) -> bool:
+        r"""Is the line at ``first`` only the rest of an end of line that was written as ``\r\r\n``?"""
+        at = self.first - self._kept_from
+        return at > 0 and self._kept[at] == "\r\n" and self._kept[at - 1].endswith("\r")
 
-    def __next__(self) -> str:
-        line = self._again.popleft() if self._again else self._read()
-        if not line:
-            self.ended = True
-            raise StopIteration
-        self.count += 1
-        self.record.append(line)
-        if type(line) is _Cut:
-            raise LineTooLong
-        return line
+    def _ahead(self) -> Iterator[list[str]]:
+        yield self._kept[self.first - self._kept_from :]
+        while lines := self._blocks.next():
+            self._forget()
+            self.is_suspect = self._blocks.is_suspect or (self.is_suspect and len(self._kept) > 1)
+            self._kept += lines
+            yield lines
+        self.ended = True
 
-    def _read(self) -> str:
-        line = self._piece()
-        if line == "\r\n" and self._ends_in_return and not self.record:
-            line = self._piece()  # the second half of an end of line that was written as \r\r\n
-        self._ends_in_return = line.endswith("\r")
-        if len(line) == MAX_LINE and not line.endswith(("\n", "\r")):
-            return self._cut(line)
-        return line
+    def _forget(self) -> None:
+        """Let go of the lines before the current record, but for the last of them."""
+        done = self.first - self._kept_from - 1
+        if done > 0:
+            del self._kept[:done]
+            self._kept_from += done
+        if sum(map(len, self._kept)) > MAX_RECORD:
+            raise RecordTooLong
 
-    def _piece(self) -> str:
-        try:
-            return self._readline(MAX_LINE)
-        except UnicodeDecodeError as error:
-            raise UnableToRead("undecodable", line=self.count + 1) from error
 
-    def _cut(self, line: str) -> _Cut:
-        while (more := self._piece()) and not more.endswith(("\n", "\r")):
-            pass
-        return _Cut(line[:RAW_KEPT])
+class _Blocks:
+    """Lists of whole lines, one after the other."""
+
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        self._read = stream.read
+        self._decoding = Decoding(encoding)
+        self._tail = ""
+        self._is_skipping = self._is_over = False
+        self.is_suspect = False
+
+    def next(self) -> list[str]:
+        """The next lines; none only at the end."""
+        while not self._is_over:
+            data = self._read(BLOCK)
+            self._is_over = not data
+            if lines := self._lines(self._tail + self._decoding.text(data, final=self._is_over)):
+                return lines
+        return []
+
+    def _lines(self, text: str) -> list[str]:
+        lines = io.StringIO(text, newline="").readlines()
+        self.is_suspect = MARK in text or "\0" in text
+        self._tail = "" if self._is_over or not lines or lines[-1].endswith("\n") else lines.pop()
+        if self._is_skipping and lines:
+            del lines[0]
+            self._is_skipping = False
+        if len(text) > MAX_LINE:
+            lines = self._cut(lines)
+        elif self._is_skipping:
+            self._drop_tail()
+        return lines
+
+    def _cut(self, lines: list[str]) -> list[str]:
+        """``lines`` with the beginnings of those that are too long."""
+        lines = [CutLine(line[:RAW_KEPT]) if len(line) > MAX_LINE else line for line in lines]
+        if len(self._tail) > MAX_LINE and not self._tail.endswith("\r"):
+            lines.append(CutLine(self._tail[:RAW_KEPT]))
+            self._is_skipping = True
+            self._drop_tail()
+        self.is_suspect = self.is_suspect or any(type(line) is CutLine for line in lines)
+        return lines
+
+    def _drop_tail(self) -> None:
+        """Forget a piece of a line that is skipped, but not its end."""
+        self._tail = "\r" if self._tail.endswith("\r") else ""
 
 
 def too_long(lines: Lines) -> BadRow:
-    """The bad row, still without its number, that a :class:`LineTooLong` makes of the current record."""
-    detail = {"problem": "line_too_long", "line": lines.count, "limit": MAX_LINE}
-    return BadRow(0, "malformed_row", detail, {RAW: lines.raw})
-
-
-@contextmanager
-def lines_of(stream: BinaryIO, encoding: str) -> Iterator[Lines]:
-    """The lines of ``stream`` from where it stands; the stream stays open afterwards."""
-    text = io.TextIOWrapper(stream, encoding, errors="strict", newline="")
-    try:
-        yield Lines(text)
-    finally:
-        text.detach()
+    """The bad row, still without its number, that a cut line at the beginning makes of the current record."""
+    detail = {"problem": "line_too_long", "line": lines.first, "limit": MAX_LINE}
+    return BadRow(0, "malformed_row", detail, {RAW: lines.raw(lines.first)})

@@ -1,7 +1,10 @@
-"""A stream of which the beginning was read already, and is read once more. Pure."""
+"""Streams that begin with what was read of them already, or that somebody watches being read. Pure."""
 
 import io
+from collections.abc import Callable
 from typing import Any, BinaryIO
+
+_PIECE = 1 << 18
 
 
 class Replayed(io.RawIOBase):
@@ -21,6 +24,25 @@ class Replayed(io.RawIOBase):
             self._head = self._head[len(piece) :]
         buffer[: len(piece)] = piece
         return len(piece)
+
+
+class Watched(io.BytesIO):
+    """What ``source`` gives, told to ``seen`` as it is read."""
+
+    def __init__(self, source: BinaryIO, seen: Callable[[bytes], None]) -> None:
+        super().__init__()
+        self._source, self._seen = source, seen
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The next bytes."""
+        piece = self._source.read(-1 if size is None else size)
+        self._seen(piece)
+        return piece
+
+    def drain(self) -> None:
+        """Read on to the end."""
+        while self.read(_PIECE):
+            pass
 
 
 def head_of(stream: BinaryIO, size: int) -> bytes:

@@ -1,22 +1,18 @@
 """How a text file is read: CSV, JSON Lines or OpenAI lines, its delimiter and columns. Pure."""
 
-import csv
-import io
 import re
-from itertools import islice
 from typing import BinaryIO
 
 from portal.packages.manifest import csv_rows, jsonl_rows, openai_rows
+from portal.packages.manifest.decoding import sampled
+from portal.packages.manifest.dialect import dialect_of
 from portal.packages.manifest.json_values import Malformed, object_of
 from portal.packages.manifest.probe import Probed
 from portal.packages.manifest.reading import AS_FOUND, Reading, UnableToRead, Wish
-from portal.packages.manifest.replayed import head_of, replayed
+from portal.packages.manifest.replayed import Watched, head_of, replayed
+from portal.packages.manifest.text_probe import TextProbe
 
-_DELIMITERS = (",", "\t", ";", "|")
-_NOTED = re.compile('"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
-"""The first line that tells Excel the delimiter."""
 _SAMPLE = 256 * 1024
-_SAMPLE_ROWS = 20
 
 
 def describe(stream: BinaryIO, found: Probed, *, is_json: bool, wish: Wish = AS_FOUND) -> Reading:
@@ -24,10 +20,21 @@ def describe(stream: BinaryIO, found: Probed, *, is_json: bool, wish: Wish = AS_
 
     Raises :class:`UnableToRead`, also for a ``wish`` that the file does not fit.
     """
-    encoding, certainty = (wish.encoding, "chosen") if wish.encoding else (found.encoding, found.certainty)
+    if not wish.encoding or (found.encoding, found.certainty) == (wish.encoding, "chosen"):
+        return _described(stream, found.encoding, found.certainty, is_json, wish)
+    probe = TextProbe(b"", wish.encoding)  # what was found says nothing of this encoding
+    watched = Watched(stream, probe.feed)
+    try:
+        return _described(watched, wish.encoding, "chosen", is_json, wish)
+    finally:
+        watched.drain()
+        probe.finish()  # that the encoding is wrong explains whatever else is
+
+
+def _described(stream: BinaryIO, encoding: str, certainty: str, is_json: bool, wish: Wish) -> Reading:
     head = head_of(stream, _SAMPLE)
-    sample = head.decode(encoding, "ignore")
-    start = sample.lstrip("\ufeff \t\r\n")
+    sample = sampled(head, encoding)
+    start = sample.lstrip()
     if not start:
         raise UnableToRead("empty_file")
     if start.startswith("[") and (is_json or _is_json_array(start)):
@@ -35,13 +42,8 @@ def describe(stream: BinaryIO, found: Probed, *, is_json: bool, wish: Wish = AS_
     text = replayed(head, stream)
     if is_json or _is_json_line(start):
         return _of_json(text, encoding, certainty, start)
-    delimiter = wish.delimiter or _delimiter(sample)
-    reading = Reading(
-        "csv", encoding, delimiter, certainty=certainty,
-        quote='"' if wish.quote is None else wish.quote,
-        has_heading=wish.has_heading is not False,
-    )  # fmt: skip
-    return csv_rows.describe(text, reading)
+    plain = Reading("csv", encoding, certainty=certainty)
+    return csv_rows.describe(text, dialect_of(sample, wish, plain, is_whole=len(head) < _SAMPLE))
 
 
 def _of_json(text: BinaryIO, encoding: str, certainty: str, start: str) -> Reading:
@@ -70,23 +72,3 @@ def _is_json_line(start: str) -> bool:
 def _is_json_array(start: str) -> bool:
     """Does the text begin as an array of objects? (A CSV heading may well begin with a bracket.)"""
     return start[1:].lstrip().startswith("{")
-
-
-def _delimiter(sample: str) -> str:
-    """The delimiter that splits the heading and the most rows of ``sample`` into the same number of fields."""
-
-    def fitness(delimiter: str) -> tuple[float, int]:
-        reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
-        try:
-            counts = [len(fields) for fields in islice(reader, _SAMPLE_ROWS + 1) if fields]
-        except csv.Error:
-            return (0.0, 0)
-        if not counts or counts[0] < 2:
-            return (0.0, 0)
-        return (sum(count == counts[0] for count in counts) / len(counts), counts[0])
-
-    noted = _NOTED.match(sample)
-    if noted:
-        return noted[1]
-    best = max(_DELIMITERS, key=fitness)
-    return best if fitness(best)[1] else ","

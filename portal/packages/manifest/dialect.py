@@ -1,0 +1,147 @@
+"""How a CSV file is written, told from its beginning: delimiter, quotation marks, heading. Pure.
+
+Whoever decides says how sure that is, in the words of ``Reading``.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+from portal.packages.manifest.csv_rows import parsed
+from portal.packages.manifest.heading import heading_found
+from portal.packages.manifest.reading import Reading, UnableToRead, Wish
+
+DELIMITERS = (",", "\t", ";", "|")
+_QUOTES = ('"', "'", "")
+_NOTED = re.compile('"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
+"""The first line that tells Excel the delimiter."""
+_SAMPLE_ROWS = 200
+_WELL = 0.9
+"""The share of rows that a delimiter must split alike to be likely."""
+_FAULTS = 3
+"""Rows with wrong quotation marks from which on they may be meant as text."""
+
+Records = list[list[str]]
+
+
+def dialect_of(sample: str, wish: Wish, plain: Reading, *, is_whole: bool) -> Reading:
+    """``plain`` with the delimiter, quotation mark and heading of ``sample``, as far as ``wish`` leaves them open.
+
+    ``is_whole`` says that the file has nothing beyond the sample. Raises :class:`UnableToRead` for what no file
+    can be written with.
+    """
+    _refuse_unusable(wish)
+    lines = io.StringIO(sample, newline="").readlines()
+    if not is_whole and len(lines) > 1:
+        del lines[-1]  # it may have been cut
+    noted = _NOTED.match(sample)
+    sure: dict[str, str] = {}
+    reading, sure["delimiter"] = _with_delimiter(lines[1:] if noted else lines, noted, wish, plain)
+    if noted and reading.delimiter == noted[1]:
+        del lines[0]
+    reading, sure["quote"] = _with_quote(lines, wish, reading)
+    if wish.has_heading is not None:
+        has_heading, sure["heading"] = wish.has_heading, "chosen"
+    else:
+        has_heading, sure["heading"] = heading_found(_records(lines, reading)[0])
+    return replace(reading, has_heading=has_heading, certainties=sure)
+
+
+def _refuse_unusable(wish: Wish) -> None:
+    delimiter, quote = wish.delimiter, wish.quote
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in "\"'\r\n\0"):
+        raise UnableToRead("unusable_delimiter")
+    if quote is not None and (len(quote) > 1 or quote in "\r\n\0 " or quote == delimiter) and quote != "":
+        raise UnableToRead("unusable_quote")
+
+
+def _records(lines: Sequence[str], reading: Reading) -> tuple[Records, int]:
+    """The first records that are not blank, and how many lines could not be read.
+
+    A line that the reader stumbles over is passed by, as it is when the file is read.
+    """
+    found: Records = []
+    faults = start = 0
+    while len(found) < _SAMPLE_ROWS and start < len(lines):
+        reader = parsed(iter(lines[start:]), reading)
+        before = 0
+        try:
+            for fields in islice(reader, _SAMPLE_ROWS - len(found)):
+                before = reader.line_num
+                if fields:
+                    found.append(fields)
+            return found, faults
+        except csv.Error:
+            faults += 1
+            start += before + 1
+        if faults > _SAMPLE_ROWS:
+            break
+    return found, faults
+
+
+def _evenness(lines: Sequence[str], reading: Reading) -> tuple[float, int]:
+    """The share of records that have as many fields as the first one, and how many these are."""
+    found, faults = _records(lines, reading)
+    if not found:
+        return 0.0, 0
+    width = len(found[0])
+    return sum(len(fields) == width for fields in found) / (len(found) + faults), width
+
+
+def _with_delimiter(lines: list[str], noted: re.Match[str] | None, wish: Wish, plain: Reading) -> tuple[Reading, str]:
+    if wish.delimiter:
+        return replace(plain, delimiter=wish.delimiter), "chosen"
+    if noted:
+        return replace(plain, delimiter=noted[1]), "declared"
+    quoted = replace(plain, quote='"' if wish.quote is None else wish.quote)
+    found = {delimiter: _evenness(lines, replace(quoted, delimiter=delimiter)) for delimiter in DELIMITERS}
+    splitting = {delimiter: fit for delimiter, fit in found.items() if fit[1] > 1}
+    if not splitting:
+        return replace(plain, delimiter=","), "likely"
+    best = max(splitting, key=splitting.__getitem__)
+    return replace(plain, delimiter=best), _sure_of_delimiter(best, splitting)
+
+
+def _sure_of_delimiter(best: str, splitting: dict[str, tuple[float, int]]) -> str:
+    share, _ = splitting[best]
+    rivals = [delimiter for delimiter, fit in splitting.items() if delimiter != best and fit[0] >= _WELL]
+    if share < _WELL or (rivals and splitting[rivals[0]][0] == share):
+        return "doubtful"
+    return "proven" if share == 1 and not rivals else "likely"
+
+
+def _with_quote(lines: list[str], wish: Wish, reading: Reading) -> tuple[Reading, str]:
+    if wish.quote is not None:
+        return replace(reading, quote=wish.quote), "chosen"
+    double, single, none = (replace(reading, quote=quote) for quote in _QUOTES)
+    if _are_wrapped(_records(lines, double)[0]) and _evenness(lines, single) >= _evenness(lines, double):
+        return single, "likely"
+    if not any('"' in line for line in lines):
+        return double, "likely"
+    even = _evenness(lines, double)
+    if even[0] == 1:
+        return double, "proven"
+    if _records(lines, double)[1] >= _FAULTS and _is_plain(lines, none):
+        return none, "likely"
+    return double, "likely" if even[0] >= _WELL else "doubtful"
+
+
+def _is_plain(lines: list[str], none: Reading) -> bool:
+    """Are rows even when quotation marks are text, and is no text wrapped in them?"""
+    records, _ = _records(lines, none)
+    wrapped = any(len(text) > 1 and text[0] == text[-1] == '"' for fields in records for text in fields)
+    return not wrapped and len(records[0]) > 1 and _evenness(lines, none)[0] >= _WELL
+
+
+def _are_wrapped(records: Records) -> bool:
+    """Do apostrophes surround most texts?"""
+    texts = [field for fields in records for field in fields if field and not _is_number(field)]
+    wrapped = sum(len(text) > 1 and text[0] == text[-1] == "'" for text in texts)
+    return wrapped >= 2 and wrapped * 2 > len(texts)
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("+-").replace(".", "", 1).isdigit()
