@@ -36,6 +36,7 @@ ACTS: dict[str, Promise] = {
     "package.refused": gettext_lazy("Manifest refused"),
     "package.resumed": gettext_lazy("Package resumed"),
     "package.task_saved": gettext_lazy("Task saved"),
+    "package.reread": gettext_lazy("File read in another way"),
     "package.uploaded": gettext_lazy("File uploaded"),
     "person.added": gettext_lazy("Person added"),
     "person.changed": gettext_lazy("Person changed"),

@@ -37,15 +37,16 @@ def create_draft(
     filename: str,
     chunks: Iterable[bytes],
     name: str | None = None,
+    wish: Wish = AS_FOUND,
     now: datetime,
 ) -> Package:
     """Store the file and make a draft of it; ``name`` defaults to the file's name without its ending.
 
-    Raises :class:`Refusal` (field ``file``) for a file that cannot be read, and leaves nothing behind then, nor
-    when ``chunks`` breaks off.
+    ``wish`` says how it is to be read, as far as that is not left to what is found. Raises :class:`Refusal` (field
+    ``file``) for a file that cannot be read, and leaves nothing behind then, nor when ``chunks`` breaks off.
     """
     package = unsaved_package(by=by, department=department, filename=filename, name=name, now=now)
-    return draft_from_chunks(package=package, chunks=chunks, now=now)
+    return draft_from_chunks(package=package, chunks=chunks, wish=wish, now=now)
 
 
 def unsaved_package(
@@ -68,10 +69,10 @@ def unsaved_package(
     return package
 
 
-def draft_from_chunks(*, package: Package, chunks: Iterable[bytes], now: datetime) -> Package:
+def draft_from_chunks(*, package: Package, chunks: Iterable[bytes], wish: Wish = AS_FOUND, now: datetime) -> Package:
     """Store the manifest of ``package`` (:func:`unsaved_package`) and save the package; errors as `create_draft`."""
     with _kept_only_with(package, now):
-        _save(package, _store(package, chunks), now)
+        _save(package, _store(package, chunks, wish), now, wish)
     return package
 
 
@@ -81,7 +82,7 @@ def draft_from_stored(*, package: Package, now: datetime) -> Package:
     A file that cannot be read is removed. Through an outage it stays, so that the same call can be made again.
     """
     with _kept_only_with(package, now, is_lost=_is_final):
-        _save(package, _looked_through(package.manifest_key), now)
+        _save(package, looked_through(package.manifest_key), now)
     return package
 
 
@@ -114,8 +115,8 @@ def _kept_only_with(
     orphans.settle(package)
 
 
-def _store(package: Package, chunks: Iterable[bytes]) -> Probed:
-    probe = Probe(limit=settings.UPLOAD_LIMIT_BYTES)
+def _store(package: Package, chunks: Iterable[bytes], wish: Wish) -> Probed:
+    probe = Probe(limit=settings.UPLOAD_LIMIT_BYTES, wish=wish)
     with objects().open_write(package.manifest_key) as writer:
         for chunk in chunks:
             probe.feed(chunk)
@@ -123,17 +124,18 @@ def _store(package: Package, chunks: Iterable[bytes]) -> Probed:
         return probe.finish()
 
 
-def _looked_through(key: str) -> Probed:
-    probe = Probe(limit=settings.UPLOAD_LIMIT_BYTES)
+def looked_through(key: str, wish: Wish = AS_FOUND) -> Probed:
+    """What the manifest under ``key`` is, all of its bytes looked at. Raises :class:`UnableToRead`."""
+    probe = Probe(limit=settings.UPLOAD_LIMIT_BYTES, wish=wish)
     with objects().open_read(key) as stream:
         while chunk := stream.read(CHUNK):
             probe.feed(chunk)
     return probe.finish()
 
 
-def _save(package: Package, found: Probed, now: datetime) -> None:
+def _save(package: Package, found: Probed, now: datetime, wish: Wish = AS_FOUND) -> None:
     package.manifest_bytes, package.manifest_sha256 = found.size, found.sha256
-    package.reading = _reading_of(package.manifest_key, package.filename, found).as_json()
+    package.reading = reading_of(package.manifest_key, package.filename, found, wish).as_json()
     by, department = package.created_by, package.department
     with transaction.atomic():
         package.save(force_insert=True)
@@ -141,7 +143,7 @@ def _save(package: Package, found: Probed, now: datetime) -> None:
         timeline.record(package=package, code="uploaded", now=now)
 
 
-def _reading_of(key: str, filename: str, found: Probed, wish: Wish = AS_FOUND) -> Reading:
+def reading_of(key: str, filename: str, found: Probed, wish: Wish = AS_FOUND) -> Reading:
     """How the manifest under ``key`` is read. Raises :class:`UnableToRead`."""
     with objects().open_read(key) as stream:
         return sniff(stream, found, filename, wish)
