@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 
 from portal.departments.refusals import UnableToFind
 from portal.packages import quarantine
+from portal.packages.merging import current_rows, is_behind
 from portal.packages.models import Package
-from portal.packages.results import partial
+from portal.packages.results import Format, partial
 from portal.packages.store import objects
 from scheduler.objects import ObjectNotFound
 
@@ -61,11 +62,17 @@ def _chunks(package: Package, what: str) -> Iterable[bytes]:
     try:
         if what == "quarantine.csv":
             return quarantine.as_csv(package)
-        return _pieces(objects().open_read(f"{package.prefix}/out/{what}"))
+        if what.startswith("results.") and is_behind(package):
+            return partial(package, _form(what), current_rows(package))
+        return _pieces(objects().open_read(f"{package.out}/{what}"))
     except ObjectNotFound as missing:
         if what.startswith("results."):
-            return partial(package, cast(Literal["jsonl", "csv"], what.rpartition(".")[2]))
+            return partial(package, _form(what), current_rows(package))
         raise UnableToDownloadYet(_("This file is written when the package is finished. Come back then.")) from missing
+
+
+def _form(what: str) -> Format:
+    return cast(Format, what.rpartition(".")[2])
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:

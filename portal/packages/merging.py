@@ -19,10 +19,10 @@ from portal.audit.services import record
 from portal.packages import timeline
 from portal.packages.manifest import Row
 from portal.packages.models import Package
-from portal.packages.overlay import Overlay, RowEnd, ended_rounds, ended_rows, losses_told
+from portal.packages.overlay import Overlay, ended_rounds, ended_rows, losses_told
 from portal.packages.progress import OVER, is_over, progress_of, progress_of_all
 from portal.packages.report import report
-from portal.packages.results import UnableToAddUp, quarantine_key, rows_with_outcomes
+from portal.packages.results import RowEnd, UnableToAddUp, quarantine_key, rows_with_outcomes
 from portal.packages.store import objects
 from portal.packages.written import Files, Tally
 from scheduler.domain.lifecycle import ItemStatus, PackageState

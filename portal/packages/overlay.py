@@ -13,7 +13,7 @@ from portal.packages.manifest import BadRow, Row
 from portal.packages.manifest.reading import RAW
 from portal.packages.models import Package
 from portal.packages.progress import OVER
-from portal.packages.results import Losses, Outcome, rows_in_spite_of, rows_with_outcomes
+from portal.packages.results import Losses, Outcome, RowEnd, rows_in_spite_of, rows_with_outcomes
 from portal.packages.sheets import Layout
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import ItemStatus
@@ -26,7 +26,6 @@ ELSEWHERE = "is_elsewhere"
 """In the facts of a repeated id: the row that has it is one of the corrected package, not of this file."""
 _LAID = frozenset({ItemStatus.SUCCEEDED, ItemStatus.QUARANTINED})
 Some = TypeVar("Some")
-RowEnd = tuple[Row | BadRow, Outcome]
 
 
 @dataclass(frozen=True, slots=True)

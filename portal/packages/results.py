@@ -32,6 +32,7 @@ from scheduler.records import (
 )
 
 log = structlog.get_logger()
+RowEnd: TypeAlias = "tuple[Row | BadRow, Outcome]"
 Format: TypeAlias = Literal["jsonl", "csv"]
 QUARANTINE = "quarantine.jsonl.zst"
 PIECE = 1 << 16
@@ -246,10 +247,10 @@ def _rows_that_were_read(package: Package, losses: Losses) -> Iterator[Row | Bad
         yield Row(lost, {})
 
 
-def partial(package: Package, form: Format) -> Iterator[bytes]:
-    """The rows that have ended so far, in manifest order, as the pieces of a JSON Lines or CSV file."""
+def partial(package: Package, form: Format, rows: Iterator[RowEnd] | None = None) -> Iterator[bytes]:
+    """The rows that have ended so far, or ``rows``, in manifest order, as the pieces of a JSON Lines or CSV file."""
     piece = bytearray()
-    for line in _partial_lines(package, form):
+    for line in _partial_lines(package, form, rows):
         piece += line
         if len(piece) >= PIECE:
             yield bytes(piece)
@@ -257,13 +258,13 @@ def partial(package: Package, form: Format) -> Iterator[bytes]:
     yield bytes(piece)
 
 
-def _partial_lines(package: Package, form: Format) -> Iterator[bytes]:
+def _partial_lines(package: Package, form: Format, rows: Iterator[RowEnd] | None) -> Iterator[bytes]:
     layout = Layout.of(package)
     is_json = form == "jsonl"
     lines = json_lines() if is_json else csv_lines(layout.results_heading())
     yield lines.start()
     try:
-        for row, ended in rows_with_outcomes(package, store=objects(), is_final=False):
+        for row, ended in rows or rows_with_outcomes(package, store=objects(), is_final=False):
             yield lines.line(layout.result(row.values, ended) if is_json else layout.cells(row.values, ended))
     except (
         ObjectNotFound,
