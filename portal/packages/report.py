@@ -34,7 +34,9 @@ def report(
         "kind": package.kind,
         "model": package.model.name if package.model else None,
         "tier": package.tier,
-        "rows": {"total": package.rows_total} | {str(status): by_status[status] for status in ItemStatus},
+        "rows": {"total": package.rows_total}
+        | {str(status): by_status[status] for status in ItemStatus}
+        | {"repeated": package.rows_repeated},
         "quarantined_by_reason": _of(by_reason, ItemStatus.QUARANTINED),
         "failed_by_reason": _of(by_reason, ItemStatus.FAILED),
         "lost": dict(lost),

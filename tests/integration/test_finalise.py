@@ -168,7 +168,7 @@ def test_the_report_adds_up_and_the_price_is_the_ledgers(world: World, settings:
     settle_all(package)
     finished(package)
     report = json.loads(out(package, "report.json"))
-    assert report["rows"] == {"total": 200, "succeeded": 196, "quarantined": 4, "failed": 0, "cancelled": 0}
+    assert report["rows"] == {"total": 200, "succeeded": 196, "quarantined": 4, "failed": 0, "cancelled": 0, "repeated": 0}
     assert report["quarantined_by_reason"] == {"missing_field": 4}
     assert report["tokens"] == {"prompt": 1960, "cached": 784, "completion": 392, "engine_s": 98.0}
     # 1176 × 0.002 + 784 × 0.0005 + 392 × 0.006, all ÷ 1000
@@ -275,7 +275,7 @@ def test_rows_whose_results_are_lost_have_failed_and_everybody_is_told(world: Wo
     finished(package)
     assert package.state == PackageState.COMPLETED
     report = json.loads(out(package, "report.json"))
-    assert report["rows"] == {"total": 200, "succeeded": 196 - lost, "quarantined": 4, "failed": lost, "cancelled": 0}
+    assert report["rows"] == {"total": 200, "succeeded": 196 - lost, "quarantined": 4, "failed": lost, "cancelled": 0, "repeated": 0}
     assert report["failed_by_reason"] == {"platform_fault": lost}
     assert report["lost"] == {"results": lost, "original_columns": False, "reasons": False, "repeats": False}
     results = lines(out(package, "results.jsonl"))
