@@ -16,6 +16,7 @@ from portal.audit.services import record
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import merging, orphans, pieces, tasks
+from portal.packages.drafts import NOTHING_READ, change
 from portal.packages.models import Kind, Package
 from portal.packages.offered import why_not_offered
 from portal.packages.preview import Preview, RenderedPrompt, preview
@@ -55,7 +56,7 @@ def save_task(*, package: Package, by: Person | None, now: datetime, **fields: U
     if problems:
         raise UnableToSaveTask(problems)
     with transaction.atomic():
-        _change(package, EDITABLE, now, state=PackageState.DRAFT, typed={}, **_columns(task), **_NOTHING_READ)
+        change(package, EDITABLE, now, state=PackageState.DRAFT, typed={}, **_columns(task), **NOTHING_READ)
         record(action="package.task_saved", subject=package.number, by=by, department=package.department, now=now)
     package.refresh_from_db()
     return package
@@ -69,20 +70,6 @@ def keep_typed(*, package: Package, typed: dict[str, str]) -> None:
     drafts = Package.objects.for_department(package.department).filter(pk=package.pk, state__in=EDITABLE)
     if drafts.update(typed=typed):
         package.typed = typed
-
-
-_NOTHING_READ: dict[str, Any] = {
-    "rows_total": 0,
-    "rows_good": 0,
-    "rows_set_aside": 0,
-    "rows_repeated": 0,
-    "set_aside_by_code": {},
-    "input_tokens": 0,
-    "fixed_prompt_tokens": 0,
-    "rows_read": 0,
-    "refusal": None,
-    "ingest_attempts": 0,
-}
 
 
 def _columns(task: Task) -> dict[str, Any]:
@@ -121,18 +108,6 @@ def _misfits(task: Task) -> list[Refusal]:
     return found
 
 
-def _change(package: Package, expected: frozenset[PackageState], now: datetime, **values: Any) -> None:
-    changed = (
-        Package.objects.for_department(package.department)
-        .filter(pk=package.pk, state__in=expected)
-        .update(touched_at=now, **values)
-    )
-    if changed != 1:
-        raise UnableToChangeState(
-            _("The package has moved on in the meantime. Reload the page to see where it stands.")
-        )
-
-
 def start_reading(*, package: Package, by: Person | None, now: datetime) -> None:
     """Begin to read the manifest with the saved task; the package is ``validating`` until that is done.
 
@@ -142,9 +117,9 @@ def start_reading(*, package: Package, by: Person | None, now: datetime) -> None
     if task.problems:
         raise UnableToSaveTask(list(task.problems))
     with transaction.atomic():
-        _change(
+        change(
             package, EDITABLE, now,
-            **{**_NOTHING_READ, "state": PackageState.VALIDATING, "ingest_epoch": F("ingest_epoch") + 1},
+            **{**NOTHING_READ, "state": PackageState.VALIDATING, "ingest_epoch": F("ingest_epoch") + 1},
         )  # fmt: skip
         record(action="package.reading_started", subject=package.number, by=by, department=package.department, now=now)
         package.refresh_from_db()
@@ -154,9 +129,9 @@ def start_reading(*, package: Package, by: Person | None, now: datetime) -> None
 def stop_reading(*, package: Package, by: Person | None, now: datetime) -> None:
     """Stop reading and go back to the draft; what was read so far is forgotten."""
     with transaction.atomic():
-        _change(
+        change(
             package, frozenset({PackageState.VALIDATING}), now,
-            **{**_NOTHING_READ, "state": PackageState.DRAFT, "ingest_epoch": F("ingest_epoch") + 1},
+            **{**NOTHING_READ, "state": PackageState.DRAFT, "ingest_epoch": F("ingest_epoch") + 1},
         )  # fmt: skip
         record(action="package.reading_stopped", subject=package.number, by=by, department=package.department, now=now)
     package.refresh_from_db()
