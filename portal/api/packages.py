@@ -16,7 +16,7 @@ from portal.capacity.models import LanguageModel, Quote
 from portal.departments.access import owned
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal
-from portal.packages import control, downloads, quoting, services, uploads
+from portal.packages import control, corrections, downloads, quoting, services, uploads
 from portal.packages.models import Package
 
 router = Router(tags=["packages"])
@@ -106,6 +106,21 @@ def cancel(request: HttpRequest, ref: UUID) -> PackageOut:
     control.cancel(package=package, by=submitter(request), now=timezone.now())
     package.refresh_from_db()
     return queries.shown(package)
+
+
+@router.post(
+    "/packages/{uuid:ref}/corrections", response={201: PackageOut, **REFUSED}, summary="Hand over corrected rows"
+)
+def correct(request: HttpRequest, ref: UUID, file: File[UploadedFile]) -> Status[PackageOut]:
+    """Multipart: ``file``, the quarantine as downloaded, corrected; its column ``slackwater_row`` says which row each
+    line is. It becomes a package with the same task, read at once: ask for an offer and accept it as for any other.
+    What succeeds is merged into the results of the package that is corrected.
+    """
+    person = submitter(request)
+    correction = corrections.submit(
+        root=_package(request, ref), by=person, filename=file.name or "", chunks=file.chunks(), now=timezone.now()
+    )
+    return Status(201, queries.shown(correction))
 
 
 @router.get("/packages/{uuid:ref}/results", response={200: None, **REFUSED}, summary="Results in manifest order")

@@ -94,6 +94,8 @@ class PackageOut(Schema):
     rows: RowsOut
     charged: ChargeOut | None
     refusal: dict[str, Any] | None
+    corrects: UUID | None = Field(description="the package whose quarantined rows this one hands over again")
+    round: int = Field(description="of corrections, from 1; 0 for a package that is none")
 
     @classmethod
     def of(cls, package: Package, progress: Progress, charged: ChargeOut | None = None) -> Self:
@@ -119,6 +121,8 @@ class PackageOut(Schema):
             rows=_rows(package, progress),
             charged=charged,
             refusal=package.refusal,
+            corrects=package.corrects_id,
+            round=package.round,
         )
 
 

@@ -19,6 +19,7 @@ from portal.departments.access import department_of, owned
 from portal.departments.models import Person, Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
 from portal.packages import control, queries
+from portal.packages.corrections import rounds_of
 from portal.packages.live import Fragment, events, one_event, pace_of, streams
 from portal.packages.models import Package
 from portal.packages.outlook import margin_of, outlook_of
@@ -127,6 +128,7 @@ def state_of(package: Package, *, person: Person, now: datetime) -> dict[str, An
         "cells": cells_of(package),
         "story": story_of(package),
         "reasons": reasons_of(package, progress),
+        "rounds": queries.lines_of(rounds_of(package), now=now) if is_over(package) else [],
         "tone": "warn" if package.late_by else queries.TONES.get(PackageState(package.state), ""),
         "charged": queries.charged_for([package.pk]).get(package.pk),
         "is_over": is_over(package),
