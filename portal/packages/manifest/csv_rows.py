@@ -153,7 +153,7 @@ class _File:
         """The row that a record is, still without its number, or ``None`` for a blank one."""
         lines, record, first = self._lines, self._lines.record(last), self._lines.first
         if lines.is_suspect and any(type(line) is CutLine for line in record):
-            return self._first_alone(last, too_long(lines) if type(record[0]) is CutLine else None)
+            return self._first_alone(last)
         is_odd = len(record) > SUSPECT_LINES or (fields and len(fields) != len(self.reading.columns))
         if is_odd and _has_swallowed_rows(record, self.reading):
             return self._first_alone(last)
@@ -177,13 +177,17 @@ class _File:
         self._skip_to_close(record, last)
         return bad
 
-    def _first_alone(self, last: int, bad: BadRow | None = None) -> BadRow:
+    def _first_alone(self, last: int) -> BadRow:
         """The first line of the record as a bad row. What follows is read anew: a quote may have swallowed rows."""
         lines = self._lines
+        if type(lines.record(lines.first)[0]) is CutLine:
+            bad = too_long(lines)
+            lines.first += 1
+            return bad
         detail: dict[str, Any] = {"line": lines.first}
         if last > lines.first or lines.ended:
             detail["problem"] = "stray_quote"
-        bad = bad or BadRow(0, "malformed_row", detail, {RAW: lines.raw(lines.first)})
+        bad = BadRow(0, "malformed_row", detail, {RAW: lines.raw(lines.first)})
         lines.first += 1
         return bad
 

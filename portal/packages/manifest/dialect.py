@@ -38,15 +38,16 @@ def dialect_of(sample: str, wish: Wish, plain: Reading, *, is_whole: bool) -> Re
     if not is_whole and len(lines) > 1:
         del lines[-1]  # it may have been cut
     noted = _NOTED.match(sample)
-    sure: dict[str, str] = {}
-    reading, sure["delimiter"] = _with_delimiter(lines[1:] if noted else lines, noted, wish, plain)
-    if noted and reading.delimiter == noted[1]:
-        del lines[0]
-    reading, sure["quote"] = _with_quote(lines, wish, reading)
+    rows = lines[1:] if noted else lines
+    delimiter = wish.delimiter or (noted[1] if noted else _best_delimiter(rows, wish, plain))
+    if noted and delimiter != noted[1]:
+        rows = lines  # who wishes another delimiter has the note read as a line like others
+    reading, sure_of_quote = _with_quote(rows, wish, replace(plain, delimiter=delimiter))
+    has_heading, sure_of_heading = heading_found(_records(rows, reading)[0])
     if wish.has_heading is not None:
-        has_heading, sure["heading"] = wish.has_heading, "chosen"
-    else:
-        has_heading, sure["heading"] = heading_found(_records(lines, reading)[0])
+        has_heading, sure_of_heading = wish.has_heading, "chosen"
+    sure_of_delimiter = "chosen" if wish.delimiter else "declared" if noted else _sure_of_delimiter(rows, reading)
+    sure = {"delimiter": sure_of_delimiter, "quote": sure_of_quote, "heading": sure_of_heading}
     return replace(reading, has_heading=has_heading, certainties=sure)
 
 
@@ -91,26 +92,26 @@ def _evenness(lines: Sequence[str], reading: Reading) -> tuple[float, int]:
     return sum(len(fields) == width for fields in found) / (len(found) + faults), width
 
 
-def _with_delimiter(lines: list[str], noted: re.Match[str] | None, wish: Wish, plain: Reading) -> tuple[Reading, str]:
-    if wish.delimiter:
-        return replace(plain, delimiter=wish.delimiter), "chosen"
-    if noted:
-        return replace(plain, delimiter=noted[1]), "declared"
-    quoted = replace(plain, quote='"' if wish.quote is None else wish.quote)
-    found = {delimiter: _evenness(lines, replace(quoted, delimiter=delimiter)) for delimiter in DELIMITERS}
-    splitting = {delimiter: fit for delimiter, fit in found.items() if fit[1] > 1}
-    if not splitting:
-        return replace(plain, delimiter=","), "likely"
-    best = max(splitting, key=splitting.__getitem__)
-    return replace(plain, delimiter=best), _sure_of_delimiter(best, splitting)
+def _best_delimiter(lines: list[str], wish: Wish, plain: Reading) -> str:
+    """The delimiter that splits the most rows into as many fields as the first; of several the one that makes more."""
+    quotes = ('"', "") if wish.quote is None else (wish.quote,)
+
+    def fitness(delimiter: str) -> tuple[float, int]:
+        fits = [_evenness(lines, replace(plain, delimiter=delimiter, quote=quote)) for quote in quotes]
+        return max((fit for fit in fits if fit[1] > 1), default=(0.0, 0))
+
+    return max(DELIMITERS, key=fitness)
 
 
-def _sure_of_delimiter(best: str, splitting: dict[str, tuple[float, int]]) -> str:
-    share, _ = splitting[best]
-    rivals = [delimiter for delimiter, fit in splitting.items() if delimiter != best and fit[0] >= _WELL]
-    if share < _WELL or (rivals and splitting[rivals[0]][0] == share):
+def _sure_of_delimiter(lines: list[str], reading: Reading) -> str:
+    fits = {delimiter: _evenness(lines, replace(reading, delimiter=delimiter)) for delimiter in DELIMITERS}
+    share, width = fits.pop(reading.delimiter)
+    if width < 2:
+        return "likely"  # one column
+    rival = max((fit[0] for fit in fits.values() if fit[1] > 1), default=0.0)
+    if share < _WELL or rival >= share:
         return "doubtful"
-    return "proven" if share == 1 and not rivals else "likely"
+    return "proven" if share == 1 and rival < _WELL else "likely"
 
 
 def _with_quote(lines: list[str], wish: Wish, reading: Reading) -> tuple[Reading, str]:

@@ -35,7 +35,9 @@ def heading_found(records: Sequence[Sequence[str]]) -> tuple[bool, str]:
         return False, "doubtful"
     if any(not _kind(name) and _is_of_kind(column) for name, column in zip(first, columns, strict=True)):
         return True, "likely"
-    return True, "likely" if len(set(first)) == len(first) and all(first) and len(first) > 1 else "doubtful"
+    is_met_again = any(name in column for name, column in zip(first, columns, strict=True))
+    is_like_names = len(set(first)) == len(first) > 1 and all(first)
+    return True, "likely" if is_like_names and not is_met_again else "doubtful"
 
 
 def _is_usual(cell: str) -> bool:
