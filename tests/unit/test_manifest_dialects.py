@@ -170,6 +170,12 @@ def test_a_line_with_broken_bytes_costs_its_own_object_alone() -> None:
         "x", "undecodable", "malformed_row", "y", "z",
     ]  # fmt: skip
     assert found[1].values == {RAW: '{"a":"�"}'}
+    row, _ = read(b'{"a":"\\u0000"}\n{"a":"x"}\n', "a.jsonl")
+    assert row == BadRow(1, "malformed_row", {"problem": "nul_line", "line": 1}, {RAW: '{"a":"\\u0000"}'})
+
+
+def test_a_heading_with_broken_bytes_is_a_heading() -> None:
+    assert reading_of(b"id,te\xfft\n1,a\n2,b\n3,c\n").columns == ("id", "te�t")
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000_000, '"' + "x" * 5_000_000 + '"', '"' + "x" * 5_000_000])

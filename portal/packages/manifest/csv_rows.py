@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from portal.packages.manifest.blanks import Numbering
+from portal.packages.manifest.decoding import readable
 from portal.packages.manifest.lines import CutLine, Lines, RecordTooLong, too_long
 from portal.packages.manifest.reading import (
     MAX_FIELD,
@@ -41,7 +42,7 @@ def describe(stream: BinaryIO, reading: Reading) -> Reading:
     first = file.first_fields()
     if not reading.has_heading:
         return replace(reading, columns=checked_columns([f"column_{at}" for at in range(1, len(first) + 1)]))
-    file.reading = replace(reading, columns=checked_columns(first))
+    file.reading = replace(reading, columns=checked_columns([readable(name) for name in first]))
     for _row in file.rows(first):
         return file.reading
     raise UnableToRead("no_rows")

@@ -5,7 +5,14 @@ from typing import Any, NoReturn
 
 
 class Malformed(ValueError):
-    """The line is no JSON object, or one that says two things at once."""
+    """The line is no JSON object, or one that says two things at once, or what no text can.
+
+    ``problem`` is a row's code for what is wrong, where more can be said than that.
+    """
+
+    def __init__(self, problem: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
 
 
 class Number(str):
@@ -16,11 +23,12 @@ class Number(str):
 
 def object_of(line: str) -> dict[str, Any]:
     """The object that ``line`` is, its numbers as :class:`Number`. Raises :class:`Malformed`."""
+    line = line.strip()
     try:
-        found = _decoder.decode(line.strip())
+        found, end = _decoder.raw_decode(line)
     except (ValueError, RecursionError) as error:
         raise Malformed from error
-    if not isinstance(found, dict):
+    if end != len(line) or not isinstance(found, dict):
         raise Malformed
     return found
 
@@ -44,10 +52,15 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def refuse_half_characters(values: dict[str, str]) -> None:
-    """Raise :class:`Malformed` for half a surrogate pair, which is no text."""
+def refuse_no_text(values: dict[str, str], line: str) -> None:
+    """Raise :class:`Malformed` for NUL and for half a surrogate pair in what ``line`` says; only escapes write them."""
+    if "\\u" not in line:
+        return
+    said = "".join((*values, *values.values()))
+    if "\0" in said:
+        raise Malformed("nul_line")
     try:
-        "".join((*values, *values.values())).encode()
+        said.encode()
     except UnicodeEncodeError as error:
         raise Malformed from error
 
@@ -55,12 +68,12 @@ def refuse_half_characters(values: dict[str, str]) -> None:
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise Malformed("a key is repeated")
+        raise Malformed
     return found
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise Malformed(constant)
+def _refuse(_constant: str) -> NoReturn:
+    raise Malformed
 
 
 _decoder = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_refuse, object_pairs_hook=_pairs)

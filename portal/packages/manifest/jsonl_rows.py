@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from portal.packages.manifest.blanks import Numbering
 from portal.packages.manifest.decoding import MARK
-from portal.packages.manifest.json_values import Malformed, object_of, refuse_half_characters, shown
+from portal.packages.manifest.json_values import Malformed, object_of, refuse_no_text, shown
 from portal.packages.manifest.lines import CutLine, Lines, too_long
 from portal.packages.manifest.reading import RAW, RAW_KEPT, BadRow, Reading, Row, Rows, UnableToRead, checked_columns
 
@@ -28,6 +28,10 @@ class Record(NamedTuple):
     def bad(self, code: str, **detail: Any) -> BadRow:
         """The row that this record becomes when it cannot be used."""
         return BadRow(self.number, code, {"line": self.line, **detail}, {RAW: self.raw[:RAW_KEPT].rstrip("\r\n")})
+
+    def malformed(self, error: Malformed) -> BadRow:
+        """The row that this record becomes when what it says is no text."""
+        return self.bad("malformed_row", **({"problem": error.problem} if error.problem else {}))
 
 
 Records: TypeAlias = Generator[Record | BadRow, None, None]
@@ -96,11 +100,13 @@ def _spoiled(line: str, lines: Lines) -> BadRow | None:
 
 
 def _row(record: Record, absent: dict[str, str]) -> Row | BadRow:
-    values = {**absent, **{key: shown(value) for key, value in record.found.items()}}
+    values = absent.copy()
+    for key, value in record.found.items():
+        values[key] = value if type(value) is str else shown(value)
     try:
-        refuse_half_characters(values)
-    except Malformed:
-        return record.bad("malformed_row")
-    if not any(value.strip() for value in values.values()):
+        refuse_no_text(values, record.raw)
+    except Malformed as error:
+        return record.malformed(error)
+    if not any(map(str.strip, values.values())):
         return BadRow(record.number, "empty_row", {"line": record.line}, {})
     return Row(record.number, values)

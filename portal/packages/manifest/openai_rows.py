@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, BinaryIO, Final
 
-from portal.packages.manifest.json_values import Malformed, Number, as_json, refuse_half_characters, shown
+from portal.packages.manifest.json_values import Malformed, Number, as_json, refuse_no_text, shown
 from portal.packages.manifest.jsonl_rows import LOOKED_AT, Record, records
 from portal.packages.manifest.reading import BadRow, Reading, Row, Rows
 from scheduler.tokenizers import ChatMessage
@@ -96,11 +96,11 @@ def _defaults(body: dict[str, Any]) -> dict[str, Any]:
 def _row(record: Record) -> Row | BadRow:
     try:
         values = _values(record.found)
-        refuse_half_characters(values)
+        refuse_no_text(values, record.raw)
     except UnableToAsk as error:
         return record.bad("unsupported_request", parameter=error.parameter)
-    except Malformed:
-        return record.bad("malformed_row")
+    except Malformed as error:
+        return record.malformed(error)
     return Row(record.number, values)
 
 
