@@ -165,6 +165,7 @@ STORAGES = {
 
 # --- uploads ---------------------------------------------------------------------------------------------
 UPLOAD_LIMIT_BYTES = _whole_number("SLACKWATER_UPLOAD_LIMIT_BYTES", 2 * 1024**3, at_least=1024)
+EXPANDED_LIMIT_BYTES = _whole_number("SLACKWATER_EXPANDED_LIMIT_BYTES", 8 * 1024**3, at_least=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # form fields; files are streamed and have their own limit
 FILE_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 FILE_UPLOAD_TEMP_DIR = VAR_DIR / "incoming"

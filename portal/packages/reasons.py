@@ -17,6 +17,8 @@ LABELS: dict[str, Promise] = {
     "undecodable": gettext_lazy("broken characters"),
     "repeated_heading": gettext_lazy("the heading again"),
     "unsupported_request": gettext_lazy("asks for something not offered"),
+    "differs_from_task": gettext_lazy("asks for something else than the task"),
+    "template_fault": gettext_lazy("no form for this model"),
     "missing_field": gettext_lazy("a needed field is empty"),
     "duplicate_id": gettext_lazy("repeated id"),
     "too_long": gettext_lazy("too long for the model"),
@@ -67,6 +69,13 @@ ROWS: dict[str, Promise] = {
         "Line %(line)s: “%(parameter)s” is missing or asks for something that is not offered here. "
         "Correct it or leave it out."
     ),
+    "differs_from_task": gettext_lazy(
+        "The row asks for “%(parameter)s” %(value)s, the task for %(task)s. Make them the same, or submit such rows "
+        "as a package of their own."
+    ),
+    "template_fault": gettext_lazy(
+        "The model’s chat template has no form for these messages: %(problem)s. Check their roles and their order."
+    ),
     "missing_field": gettext_lazy("“%(column)s” is empty, and the prompt needs it. Fill it in."),
     "duplicate_id": gettext_lazy("The id “%(id)s” is already used by row %(first_row)s. Give each row its own id."),
     "too_long": gettext_lazy(
@@ -101,14 +110,28 @@ FILES: dict[str, Promise] = {
         "The file is larger than %(limit)s, the most that is taken. Split it into several packages."
     ),
     "binary_file": gettext_lazy("The file is not text. Save it as CSV, JSON Lines or Excel (.xlsx)."),
-    "wrong_format": gettext_lazy("The file is %(found)s. Save it as CSV, JSON Lines or Excel (.xlsx)."),
-    "old_excel": gettext_lazy(
-        "The file is an old or password-protected Excel file. Save it as .xlsx without a password."
+    "wrong_format": gettext_lazy("The file is %(found)s, which is not read here. Save it as CSV, JSON Lines or Excel."),
+    "locked_file": gettext_lazy("The file is protected by a password. Save it without one and upload that."),
+    "broken_archive": gettext_lazy(
+        "The file is damaged or incomplete and cannot be unpacked. Pack or save it once more and upload that."
+    ),
+    "archive_too_large": gettext_lazy(
+        "The file becomes suspiciously large when it is unpacked. Unpack it yourself and upload what is in it."
+    ),
+    "expands_too_far": gettext_lazy(
+        "The file is larger than %(limit)s once unpacked, the most that is taken. Split it into several packages."
+    ),
+    "unusual_packing": gettext_lazy(
+        "The file is packed in a way that is not read here. Pack it once more in the usual way, as .zip or .gz."
+    ),
+    "several_files": gettext_lazy(
+        "The archive has %(count)s files: %(names)s. Pack the one with the rows alone, or upload it unpacked."
+    ),
+    "empty_archive": gettext_lazy("The archive has no file in it. Upload the file with the rows."),
+    "nested_archive": gettext_lazy(
+        "The archive has another archive in it. Unpack the inner one and upload the file with the rows."
     ),
     "json_array": gettext_lazy("The file is one JSON array. Write one object per line (JSON Lines)."),
-    "unknown_format": gettext_lazy(
-        "Files ending in “%(suffix)s” are not taken. Choose a CSV, JSON Lines (.jsonl) or Excel (.xlsx) file."
-    ),
     "utf16": gettext_lazy(
         "The file looks like UTF-16 without a byte order mark. Save it as UTF-8 (in Excel: “CSV UTF-8”), or choose "
         "UTF-16 as its encoding."
@@ -133,12 +156,10 @@ FILES: dict[str, Promise] = {
     "unusable_quote": gettext_lazy("The quotation mark must be one character, or none, and not the delimiter."),
     "no_heading": gettext_lazy("The file has no heading. Put the column names in the first row."),
     "no_rows": gettext_lazy("The file has a heading but no rows. Add at least one row."),
-    "unnamed_column": gettext_lazy("Column %(position)s has no name. Name every column in the first row."),
     "padded_key": gettext_lazy("The key “%(column)s” begins or ends with a space. Remove the space from every row."),
     "unusable_column": gettext_lazy(
         "The name “%(column)s” contains a brace or a line break, so no prompt can name it. Rename the column."
     ),
-    "duplicate_column": gettext_lazy("Two columns are called “%(column)s”. Give each column its own name."),
     "long_column": gettext_lazy("The name of column %(position)s is longer than %(limit)s characters. Shorten it."),
     "too_many_columns": gettext_lazy("The file has more than %(limit)s columns. Keep only those that you need."),
     "no_object": gettext_lazy(

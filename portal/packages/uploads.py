@@ -146,7 +146,7 @@ def _save(package: Package, found: Probed, now: datetime, wish: Wish = AS_FOUND)
 def reading_of(key: str, filename: str, found: Probed, wish: Wish = AS_FOUND) -> Reading:
     """How the manifest under ``key`` is read. Raises :class:`UnableToRead`."""
     with objects().open_read(key) as stream:
-        return sniff(stream, found, filename, wish)
+        return sniff(stream, found, filename, wish, expanded_limit=settings.EXPANDED_LIMIT_BYTES)
 
 
 def unread(error: UnableToRead, filename: str) -> Refusal:

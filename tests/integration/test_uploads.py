@@ -84,7 +84,7 @@ def test_names_are_cleaned(world: World) -> None:
         (b"id,text\n", "a.csv", "no_rows"),
         (b"id,{id}\n1,2\n", "a.csv", "unusable_column"),
         (b"%PDF-1.7 ......", "a.pdf", "wrong_format"),
-        (b"#!/bin/sh\nexit\n", "a.sh", "unknown_format"),
+        (b"<html></html>", "a.html", "wrong_format"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_and_leaves_nothing(

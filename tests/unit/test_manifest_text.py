@@ -171,9 +171,14 @@ def test_a_csv_that_cannot_be_used_says_why(data: bytes, code: str, details: dic
     assert (error.value.code, error.value.details) == (code, details)
 
 
-def test_the_ending_of_the_name_must_be_one_that_is_taken() -> None:
-    with pytest.raises(UnableToRead, match="unknown_format"):
-        reading_of(b"<html></html>", "page.html")
+def test_a_text_is_read_whatever_its_name_ends_in() -> None:
+    assert read(b"id,text\n1,a\n", "a.xlsx") == read(b"id,text\n1,a\n", "a.dat") == [Row(1, {"id": "1", "text": "a"})]
+
+
+def test_a_page_is_no_manifest_whatever_its_name_ends_in() -> None:
+    with pytest.raises(UnableToRead) as error:
+        reading_of(b"\xef\xbb\xbf\r\n<HTML><table></table></html>", "report.xls")
+    assert (error.value.code, error.value.details) == ("wrong_format", {"found": "HTML"})
 
 
 def test_one_column_needs_no_delimiter() -> None:

@@ -92,7 +92,8 @@ def test_a_workbook_that_cannot_be_used_says_why(lines: list[list[object]], code
     ("files", "code", "found"),
     [
         ({"word/document.xml": ""}, "wrong_format", "Word"),
-        ({"readme.txt": ""}, "wrong_format", "ZIP"),
+        ({"a.txt": "", "b.txt": ""}, "several_files", None),
+        ({"xl/workbook.bin": ""}, "wrong_format", "Excel (.xlsb)"),
         ({"xl/workbook.xml": "<nonsense"}, "broken_workbook", None),
     ],
 )
@@ -104,7 +105,7 @@ def test_other_archives_are_named(files: dict[str, str], code: str, found: str |
 
 def test_a_truncated_workbook_is_damaged() -> None:
     data = workbook([["id"], ["x"]])
-    with pytest.raises(UnableToRead, match="broken_workbook"):
+    with pytest.raises(UnableToRead, match="broken_archive"):
         read(data[: len(data) // 2], "a.xlsx")
 
 
@@ -244,7 +245,7 @@ def _patched(data: bytes, *, flags: int = 0, method: int | None = None) -> bytes
 @pytest.mark.parametrize(
     ("data", "code"),
     [
-        (_patched(workbook([["id"], ["x"]]), flags=1), "old_excel"),
+        (_patched(workbook([["id"], ["x"]]), flags=1), "locked_file"),
         (_patched(workbook([["id"], ["x"]]), method=9), "broken_workbook"),
         (_patched(workbook([["id"], ["x"]]), method=12), "broken_workbook"),
         (_patched(workbook([["id"], ["x"]]), method=14), "broken_workbook"),
@@ -260,7 +261,7 @@ def test_an_archive_with_a_giant_directory_is_refused_before_it_is_read() -> Non
     data = bytearray(workbook([["id"], ["x"]]))
     end = data.rfind(b"PK\x05\x06")
     data[end + 12 : end + 16] = (5 << 20).to_bytes(4, "little")
-    with pytest.raises(UnableToRead, match="workbook_too_large"):
+    with pytest.raises(UnableToRead, match="archive_too_large"):
         read(bytes(data), "a.xlsx")
 
 

@@ -1,4 +1,4 @@
-"""Reading manifests: CSV, JSON Lines and Excel files as a stream of rows, in flat memory. Pure.
+"""Reading manifests: text, sheets and tables, packed or not, as a stream of rows, in flat memory. Pure.
 
 ``sniff`` looks at a file and says how it is read; ``rows`` reads it that way, the same each time.
 """
@@ -6,22 +6,40 @@
 from collections.abc import Callable
 from typing import BinaryIO
 
+from portal.packages.manifest.packing import EXPANDED_LIMIT, seekable, unpacked
 from portal.packages.manifest.reading import BadRow, Reading, Row, Rows, UnableToRead
 
 __all__ = ["BadRow", "Reading", "Row", "Rows", "UnableToRead", "rows"]
 
+_FROM_FRONT_TO_BACK = frozenset({"csv", "jsonl", "openai"})
+"""Formats that are read without seeking."""
 
-def rows(stream: BinaryIO, reading: Reading) -> Rows:
+
+def rows(stream: BinaryIO, reading: Reading, *, expanded_limit: int = EXPANDED_LIMIT) -> Rows:
     """Every data row of ``stream`` in order, numbered from 1; blank rows count unless nothing follows them.
 
-    Raises :class:`UnableToRead` when the file as a whole turns out to be unreadable.
+    Raises :class:`UnableToRead` when the file as a whole turns out to be unreadable, or when it lies packed and has
+    more than ``expanded_limit`` bytes once unpacked.
     """
+    read = _reader(reading.format)
+    return _packed_rows(stream, reading, read, expanded_limit) if reading.packing else read(stream, reading)
+
+
+def _reader(format_: str) -> Callable[[BinaryIO, Reading], Rows]:
     from portal.packages.manifest import csv_rows, jsonl_rows, openai_rows, xlsx_rows
 
-    readers: dict[str, Callable[[BinaryIO, Reading], Rows]] = {
+    return {
         "csv": csv_rows.rows,
         "jsonl": jsonl_rows.rows,
         "openai": openai_rows.rows,
         "xlsx": xlsx_rows.rows,
-    }
-    return readers[reading.format](stream, reading)
+    }[format_]
+
+
+def _packed_rows(stream: BinaryIO, reading: Reading, read: Callable[[BinaryIO, Reading], Rows], limit: int) -> Rows:
+    with unpacked(stream, reading.packing, limit) as inner:
+        if reading.format in _FROM_FRONT_TO_BACK:
+            yield from read(inner, reading)
+            return
+        with seekable(inner) as copy:
+            yield from read(copy, reading)

@@ -3,26 +3,18 @@
 Nothing is believed of a file that its author could have written wrong: every part is bounded before it is read.
 """
 
-import errno
 import posixpath
-import re
-import struct
 import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, BinaryIO
-from xml.parsers.expat import ExpatError
+from typing import IO
 
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
+from portal.packages.manifest.archives import LOCKED, PLAIN_METHODS
 from portal.packages.manifest.reading import UnableToRead
 from portal.packages.manifest.shared_texts import SharedTexts
 from portal.packages.manifest.xml_stream import Attributes, elements
 
-MOST_DIRECTORY_BYTES = 4 * 1024**2
-"""Of the archive's table of contents, which is held in memory."""
 MOST_PART_BYTES = 64 * 1024**2
 MOST_TEXTS_BYTES = 256 * 1024**2
 MOST_SHEET_BYTES = 4 * 1024**3
@@ -31,44 +23,6 @@ MOST_RATIO = 200
 MOST_UNSUSPECTED_BYTES = 16 * 1024**2
 MOST_STYLES = 100_000
 """Excel takes 65,490."""
-
-_LOCKED = 0x1
-_PLAIN_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-"""Those that the format allows; others unpack without bounds."""
-_TAIL = 1 << 17
-_ENDS = re.compile(rb"PK\x05\x06.{8}(?P<size>.{4}).{6}", re.DOTALL)
-_SAID_ELSEWHERE = 0xFFFF_FFFF
-_ENDS_64 = re.compile(rb"PK\x06\x06.{36}(?P<size>.{8})", re.DOTALL)
-
-
-@contextmanager
-def damage_told() -> Iterator[None]:
-    """Turns what a broken archive or broken XML raises into :class:`UnableToRead`; a disk's faults stay theirs."""
-    try:
-        yield
-    except UnableToRead:
-        raise
-    except OSError as error:
-        if error.errno not in {None, errno.EINVAL}:
-            raise
-        raise UnableToRead("broken_workbook") from error
-    except (
-        zipfile.BadZipFile, zlib.error, struct.error, ExpatError, EOFError,
-        LookupError, ValueError, NotImplementedError, RuntimeError,
-    ) as error:  # fmt: skip
-        raise UnableToRead("broken_workbook") from error
-
-
-def opened(stream: BinaryIO) -> zipfile.ZipFile:
-    """The archive in ``stream``; closing it leaves the stream open. Call it within :func:`damage_told`."""
-    size = stream.seek(0, 2)
-    stream.seek(max(0, size - _TAIL))
-    tail = stream.read()
-    sizes = [int.from_bytes(found["size"], "little") for ends in (_ENDS, _ENDS_64) for found in ends.finditer(tail)]
-    if any(claimed > MOST_DIRECTORY_BYTES for claimed in sizes if claimed != _SAID_ELSEWHERE):
-        raise UnableToRead("workbook_too_large")
-    stream.seek(0)
-    return zipfile.ZipFile(stream)
 
 
 @dataclass
@@ -143,9 +97,9 @@ class Book:
 
     def _part(self, path: str, limit: int = MOST_PART_BYTES) -> IO[bytes]:
         info = self._archive.getinfo(path)
-        if info.flag_bits & _LOCKED:
-            raise UnableToRead("old_excel")
-        if info.compress_type not in _PLAIN_METHODS:
+        if info.flag_bits & LOCKED:
+            raise UnableToRead("locked_file")
+        if info.compress_type not in PLAIN_METHODS:
             raise UnableToRead("broken_workbook")
         is_bomb = info.file_size > MOST_UNSUSPECTED_BYTES and info.file_size > MOST_RATIO * info.compress_size
         if is_bomb or info.file_size > limit:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import BinaryIO
 
+from portal.packages.manifest.archives import opened
 from portal.packages.manifest.blanks import Numbering
+from portal.packages.manifest.damage import damage_told
 from portal.packages.manifest.reading import (
     MAX_FIELD,
     MAX_LINE,
@@ -19,7 +21,7 @@ from portal.packages.manifest.reading import (
 from portal.packages.manifest.shared_texts import SharedTexts
 from portal.packages.manifest.sheet import Line, lines
 from portal.packages.manifest.shown import UnableToShow, text_of
-from portal.packages.manifest.workbook import Book, damage_told, opened
+from portal.packages.manifest.workbook import Book
 
 
 def describe(stream: BinaryIO) -> Reading:
