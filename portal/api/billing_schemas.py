@@ -16,6 +16,7 @@ from portal.billing.statement import Statement
 class UsageLineOut(Schema):
     key: str
     items: int
+    repeats: int
     input_tokens: int
     cached_tokens: int
     output_tokens: int
@@ -27,10 +28,12 @@ class UsageOut(Schema):
     """``exact`` is the ledger's unrounded sum; ``total`` is it, rounded once.
 
     In every table the ``exact`` of its rows add up to that sum; each ``amount`` is its row's, rounded on its own.
+    ``items`` were charged; ``repeats`` are the rows that got the result of one of them for nothing.
     """
 
     month: str
     items: int
+    repeats: int
     exact: str
     total: str
     by_day: list[UsageLineOut]
@@ -44,6 +47,7 @@ class UsageOut(Schema):
         return cls(
             month=month,
             items=statement.items,
+            repeats=statement.repeats,
             exact=exact_text(statement.exact),
             total=str(statement.total),
             by_day=_lines(statement, lambda entry: f"{entry.settled_at.astimezone(zone):%Y-%m-%d}"),
@@ -58,6 +62,7 @@ def _lines(statement: Statement, key: Callable[[LedgerEntry], str]) -> list[Usag
         UsageLineOut(
             key=name,
             items=sums.items,
+            repeats=sums.repeats,
             input_tokens=sums.input_tokens,
             cached_tokens=sums.tokens.cached,
             output_tokens=sums.tokens.output,
@@ -84,7 +89,8 @@ class BillOut(Schema):
     """``status`` is ``draft``: it may change until the month is over. ``first_day`` and ``last_day`` are included.
 
     Each line's ``amount`` is rounded on its own, ``total`` is the ledger's sum rounded once, and ``rounding`` is
-    what the lines lack to it: Σ ``amount`` + ``rounding`` = ``total``.
+    what the lines lack to it: Σ ``amount`` + ``rounding`` = ``total``. ``items`` were charged; ``repeats`` are the rows that
+    got the result of one of them for nothing.
     """
 
     status: str
@@ -93,6 +99,8 @@ class BillOut(Schema):
     last_day: date
     zone: str
     currency: str
+    items: int
+    repeats: int
     lines: list[BillLineOut]
     rounding: str
     total: str
@@ -110,6 +118,8 @@ class BillOut(Schema):
             last_day=last_day,
             zone=bill.zone,
             currency=bill.currency,
+            items=bill.statement.items,
+            repeats=bill.statement.repeats,
             lines=[
                 BillLineOut(
                     tier=line.tier,

@@ -19,7 +19,9 @@ class TaskIn(BaseModel):
 
     kind: str = Field(description="tagging, extraction, summarisation or generation")
     model: str = Field(description="the model's name")
-    prompt: str = Field(description="text with {{column}} for each row's own values")
+    prompt: str = Field(
+        "", description="text with {{column}} for each row's own values; none where rows bring their messages"
+    )
     system: str = ""
     name: str | None = Field(None, description="by default the file's name")
     id_column: str = Field("", description="the column that names a row; by default rows are numbered")
@@ -27,6 +29,7 @@ class TaskIn(BaseModel):
     json_schema: dict[str, Any] | None = Field(None, description="extraction: what the answer must fit")
     max_output_tokens: int = 64
     temperature: float = 0.0
+    run_repeats_once: bool = Field(True, description="rows that ask the same get one answer and are charged once")
 
     @field_validator("name", "model")
     @classmethod
@@ -51,9 +54,13 @@ class AcceptIn(Schema):
 
 
 class RowsOut(Schema):
-    """Rows of the manifest; ``total`` = succeeded + quarantined + failed + cancelled + to_go at every moment."""
+    """Rows of the manifest; ``total`` = succeeded + quarantined + failed + cancelled + to_go at every moment.
+
+    ``repeated`` rows ask the same as an earlier one: they end as it does, and cost nothing.
+    """
 
     total: int
+    repeated: int
     read: int
     set_aside: int
     set_aside_by_code: dict[str, int]
@@ -129,6 +136,7 @@ class PackageOut(Schema):
 def _rows(package: Package, progress: Progress) -> RowsOut:
     return RowsOut(
         total=progress.total,
+        repeated=progress.repeated,
         read=package.rows_read,
         set_aside=progress.set_aside,
         set_aside_by_code=package.set_aside_by_code,

@@ -27,8 +27,8 @@ ANNEX_ROWS = 300
 """Packages that the PDF lists one by one; the CSV has every shard."""
 
 _COLUMNS = (
-    *("settled_at", "package_number", "package", "shard", "person", "model", "tier", "factor", "price_list", "items"),
-    *("input_tokens", "cached_tokens", "output_tokens", "input_per_1k", "cached_per_1k", "output_per_1k"),
+    *("settled_at", "package_number", "package", "shard", "person", "model", "tier", "factor", "price_list"),
+    *("items", "repeats", "input_tokens", "cached_tokens", "output_tokens", "input_per_1k", "cached_per_1k", "output_per_1k"),
     *("amount", "currency"),
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -126,7 +126,8 @@ def _rest(packages: list[PackageSums]) -> Sums | None:
     if not left:
         return None
     tokens = Tokens(*(sum(getattr(one.tokens, meter) for one in left) for meter in METERS))
-    return Sums(sum(one.items for one in left), tokens, exact_sum(one.exact for one in left))
+    items, repeats = (sum(getattr(one, name) for one in left) for name in ("items", "repeats"))
+    return Sums(items, repeats, tokens, exact_sum(one.exact for one in left))
 
 
 def _csv_of(statement: Statement) -> bytes:
@@ -149,6 +150,7 @@ def _row(entry: LedgerEntry) -> list[object]:
         entry.factor,
         _text(entry.price_list_name),
         entry.items,
+        entry.repeats,
         entry.input_tokens,
         entry.cached_tokens,
         entry.output_tokens,

@@ -48,9 +48,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a group of entries adds up to. ``exact`` is unrounded."""
+    """What a group of entries adds up to. ``exact`` is unrounded; the ``repeats`` are rows beside the items, free."""
 
     items: int
+    repeats: int
     tokens: Tokens
     exact: Decimal
 
@@ -89,6 +90,11 @@ class Statement:
     @property
     def items(self) -> int:
         return sum(entry.items for entry in self.entries)
+
+    @property
+    def repeats(self) -> int:
+        """Rows that got an item's result because they ask the same; they cost nothing."""
+        return sum(entry.repeats for entry in self.entries)
 
     @property
     def tokens(self) -> Tokens:
@@ -142,10 +148,7 @@ class Statement:
         groups: dict[Key, list[LedgerEntry]] = defaultdict(list)
         for entry in self.entries:
             groups[key(entry)].append(entry)
-        return [
-            (name, Sums(sum(one.items for one in group), _sum(group), exact_sum([one.amount for one in group])))
-            for name, group in groups.items()
-        ]
+        return [(name, _sums(group)) for name, group in groups.items()]
 
 
 def statement_of(entries: Iterable[LedgerEntry]) -> Statement:
@@ -158,6 +161,15 @@ def statement_of(entries: Iterable[LedgerEntry]) -> Statement:
     if len({entry.currency for entry in found}) > 1:
         raise UnableToReconcile("the ledger mixes currencies")
     return Statement(found, exact, round_money(exact))
+
+
+def _sums(entries: Sequence[LedgerEntry]) -> Sums:
+    return Sums(
+        sum(entry.items for entry in entries),
+        sum(entry.repeats for entry in entries),
+        _sum(entries),
+        exact_sum([entry.amount for entry in entries]),
+    )
 
 
 def _rates(entry: LedgerEntry) -> Rates:

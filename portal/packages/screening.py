@@ -1,7 +1,7 @@
 """From manifest rows to items that can run: rendered, counted, and the rest set aside with a reason."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -11,11 +11,10 @@ import msgspec
 
 from portal.packages.manifest import BadRow, Row
 from portal.packages.manifest.reading import MAX_COLUMNS, is_usable_column
-from portal.packages.prompts import messages
 from portal.packages.seen import Seen, key_of
 from portal.packages.task import Task
 from scheduler.records import RepeatedRow, SetAsideRow, ShardItem
-from scheduler.tokenizers import ChatMessage, Tokenizer
+from scheduler.tokenizers import ChatMessage, Tokenizer, UnableToRenderChat
 
 GROUP = 4096
 """Rows whose tokens are counted in one call, at most."""
@@ -83,6 +82,8 @@ class Screening:
                 self._meet(row.values)
             if blank := self._blank_column(row):
                 self._aside(row.number, "missing_field", {"column": blank}, row.values)
+            elif self.task.brings_messages and (other := differs_from(self.task, row.values)):
+                self._aside(row.number, "differs_from_task", other, row.values)
             else:
                 whole.append(row)
         return whole
@@ -96,7 +97,7 @@ class Screening:
         id_column = self.task.id_column
         if id_column and not row.values[id_column].strip():
             return id_column
-        return self.task.system.first_blank(row.values) or self.task.user.first_blank(row.values)
+        return self.task.first_blank(row.values)
 
     def _unique(self, rows: list[Row]) -> list[tuple[Row, str]]:
         """Rows with their ids; those whose id was used before are set aside."""
@@ -113,7 +114,7 @@ class Screening:
         return unique
 
     def _asked(self, rows: list[tuple[Row, str]]) -> list[_Asked]:
-        asked = [_Asked(row, id_, messages(self.task.system, self.task.user, row.values)) for row, id_ in rows]
+        asked = [_Asked(row, id_, self.task.chat(row.values)) for row, id_ in rows]
         if self.repeated is not None:
             for one in asked:
                 one.key = key_of(_encode(one.chat))
@@ -123,12 +124,14 @@ class Screening:
         """The rows that the model is to be asked: those of a new request, if it is not too long."""
         firsts = self._firsts(rows)
         new = [asked for asked, first in zip(rows, firsts, strict=True) if first == asked.row.number]
-        counted = self.tokenizer.count_chats([asked.chat for asked in new])
+        counted = self._count([asked.chat for asked in new])
         tokens = {asked.row.number: count for asked, count in zip(new, counted, strict=True)}
         items = []
         for asked, first in zip(rows, firsts, strict=True):
             row, count = asked.row, tokens.get(first, 0)
-            if count > self._limit:
+            if isinstance(count, UnableToRenderChat):
+                self._aside(row.number, "template_fault", {"problem": str(count)[:200]}, row.values)
+            elif count > self._limit:
                 self._aside(row.number, "too_long", {"tokens": count, "limit": self._limit}, row.values)
             elif first == row.number:
                 items.append(ShardItem(row=row.number, id=asked.id, request=asked.chat, tokens=count))
@@ -136,10 +139,20 @@ class Screening:
                 self._repeat(row.number, first)
         self.good += len(items)
         self.input_tokens += sum(item.tokens for item in items)
-        if self.repeated is not None:  # a row that is too long, none can repeat
+        if self.repeated is not None:  # a row that was set aside, none can repeat
             fits = {item.row for item in items}
             self._requests.keep({asked.key: asked.row.number for asked in new if asked.row.number in fits})
         return items
+
+    def _count(self, chats: list[list[ChatMessage]]) -> Sequence[int | UnableToRenderChat]:
+        """The tokens of each chat, or why it has no form; the halves of a group with such a chat are counted apart."""
+        try:
+            return self.tokenizer.count_chats(chats)
+        except UnableToRenderChat as fault:
+            if len(chats) == 1:
+                return [fault]
+        half = len(chats) // 2
+        return [*self._count(chats[:half]), *self._count(chats[half:])]
 
     def _firsts(self, rows: list[_Asked]) -> list[int]:
         """For each of ``rows`` the first row with its request: its own number, unless it repeats another."""
@@ -164,6 +177,16 @@ class Screening:
         for row in sorted(self._waiting, key=lambda aside: aside.row):
             self.set_aside(row)
         self._waiting.clear()
+
+
+def differs_from(task: Task, values: Mapping[str, str]) -> dict[str, Any] | None:
+    """What a row that brings its messages asks for otherwise than ``task``, which holds for all rows alike."""
+    limit, temperature = values.get("max_tokens", ""), values.get("temperature", "")
+    if limit and int(limit) != task.max_output_tokens:
+        return {"parameter": "max_tokens", "value": limit, "task": task.max_output_tokens}
+    if temperature and float(temperature) != task.temperature:
+        return {"parameter": "temperature", "value": temperature, "task": task.temperature}
+    return None
 
 
 def grouped(rows: Iterable[Row | BadRow]) -> Iterator[list[Row | BadRow]]:

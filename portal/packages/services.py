@@ -24,6 +24,7 @@ from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
 from portal.packages.store import objects
 from portal.packages.task import Task, TaskFields, UnableToSaveTask, task_of
 from scheduler.domain.lifecycle import EDITABLE, SHARD_FINAL, PackageState
+from scheduler.tokenizers import Tokenizer, UnableToRenderChat
 
 __all__ = [
     "Preview",
@@ -96,16 +97,20 @@ def _misfits(task: Task) -> list[Refusal]:
     if task.kind == Kind.TAGGING and (needed := longest_label(tokenizer, task.labels)) > task.max_output_tokens:
         said = _("The longest label needs %(needed)s tokens. Allow a longer output or shorten the label.")
         found.append(Refusal(said % {"needed": needed}, code="label_too_long", field="labels"))
-    limit = task.model.context_tokens - task.max_output_tokens
-    fixed = tokenizer.count_chat(fixed_messages(task.system, task.user))
-    if fixed >= limit:
-        said = _(
-            "The prompt alone has %(fixed)s tokens; prompt and row together may have %(limit)s. Shorten the prompt."
-        )
-        found.append(
-            Refusal(said % {"fixed": fixed, "limit": max(0, limit)}, code="prompt_too_long", field="user_template")
-        )
-    return found
+    return found + _prompt_misfits(task, tokenizer, task.model.context_tokens - task.max_output_tokens)
+
+
+def _prompt_misfits(task: Task, tokenizer: Tokenizer, limit: int) -> list[Refusal]:
+    """Why the part of the prompt that all rows share can be put to no model, or not to this one."""
+    try:
+        fixed = tokenizer.count_chat(fixed_messages(task.system, task.user))
+    except UnableToRenderChat:
+        said = _("This model takes no system prompt. Put its text into the prompt, or choose another model.")
+        return [Refusal(said, code="template_fault", field="system_template")]
+    if fixed < limit:
+        return []
+    said = _("The prompt alone has %(fixed)s tokens; prompt and row together may have %(limit)s. Shorten the prompt.")
+    return [Refusal(said % {"fixed": fixed, "limit": max(0, limit)}, code="prompt_too_long", field="user_template")]
 
 
 def start_reading(*, package: Package, by: Person | None, now: datetime) -> None:

@@ -1,8 +1,8 @@
 """What a package asks of its model: the fields of the task, and the checks that they pass before anything is read."""
 
 import unicodedata
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from django.utils.translation import gettext as _
@@ -10,9 +10,12 @@ from django.utils.translation import pgettext
 
 from portal.capacity.models import LanguageModel
 from portal.departments.refusals import Refusal
+from portal.packages.manifest.openai_rows import messages_of
 from portal.packages.models import Kind, Package
+from portal.packages.prompts import messages
 from portal.packages.task_schema import schema_of
 from portal.packages.template import Template, UnableToReadTemplate, nearest, parse, unknown_columns
+from scheduler.tokenizers import ChatMessage
 
 MOST_LABELS = 50
 LONGEST_LABEL = 200
@@ -20,6 +23,11 @@ LONGEST_ECHO = 80
 """Characters of a name that no column has that are said again."""
 NOT_IN_A_LABEL = {"Cc", "Zl", "Zp"}
 """Categories of characters that break a line or control a terminal; joined emoji and wide spaces are fine."""
+
+
+NOTHING = Template(("",), ())
+OWN_ID_COLUMN = "custom_id"
+"""Names the rows of a manifest that brings its own messages, unless another column is chosen."""
 
 
 class TaskFields(TypedDict, total=False):
@@ -68,8 +76,10 @@ class Task:
     max_output_tokens: int
     temperature: float
     run_repeats_once: bool
-    system: Template = field(default=Template(("",), ()))
-    user: Template = field(default=Template(("",), ()))
+    system: Template = NOTHING
+    user: Template = NOTHING
+    brings_messages: bool = False
+    """Each row of the manifest is a chat of its own: there is no prompt to put it into."""
     problems: tuple[Refusal, ...] = ()
 
     @property
@@ -81,6 +91,16 @@ class Task:
     def columns(self) -> tuple[str, ...]:
         """Columns that the prompt needs, each once."""
         return tuple(dict.fromkeys(self.system.columns + self.user.columns))
+
+    def chat(self, values: Mapping[str, str]) -> list[ChatMessage]:
+        """What the model is asked for a row in which nothing is blank."""
+        return messages_of(values) if self.brings_messages else messages(self.system, self.user, values)
+
+    def first_blank(self, values: Mapping[str, str]) -> str | None:
+        """The first column that the prompt needs and that has no visible text in ``values``."""
+        if self.brings_messages:
+            return None if values.get("prompt", "").strip() else "prompt"
+        return self.system.first_blank(values) or self.user.first_blank(values)
 
 
 def task_of(package: Package, fields: TaskFields | None = None) -> Task:
@@ -99,26 +119,42 @@ def task_of(package: Package, fields: TaskFields | None = None) -> Task:
         return given.get(name, getattr(package, name))
 
     columns = package.reading.get("columns", [])
+    brings_messages = package.reading.get("format") == "openai"
     kind = tried(lambda: _kind(value("kind")), Kind.TAGGING)
     model = tried(lambda: _model(value("model")), value("model"))
-    system_text, user_text = str(value("system_template") or ""), str(value("user_template") or "")
-    empty = Template(("",), ())
+    if brings_messages:
+        tried(lambda: _refuse_prompts(given), None)
+    system_text, user_text = (
+        "" if brings_messages else str(value(name) or "") for name in ("system_template", "user_template")
+    )
+    own_id = OWN_ID_COLUMN if brings_messages else ""
     return Task(
         name=tried(lambda: _name(value("name")), package.name),
         kind=kind,
         model=model,
-        id_column=tried(lambda: _id_column(value("id_column") or "", columns), ""),
+        id_column=tried(lambda: _id_column(value("id_column") or own_id, columns), ""),
         system_template=system_text,
         user_template=user_text,
-        system=tried(lambda: _template(system_text, columns, "system_template"), empty),
-        user=tried(lambda: _user_template(user_text, columns, system_text), empty),
+        system=tried(lambda: _template(system_text, columns, "system_template"), NOTHING),
+        user=NOTHING if brings_messages else tried(lambda: _user_template(user_text, columns, system_text), NOTHING),
         labels=tried(lambda: _labels(value("labels") or (), kind), []),
         json_schema=tried(lambda: schema_of(value("json_schema"), kind), None),
         max_output_tokens=tried(lambda: _max_output(value("max_output_tokens"), model), 1),
         temperature=tried(lambda: _temperature(value("temperature")), 0.0),
         run_repeats_once=bool(value("run_repeats_once")),
+        brings_messages=brings_messages,
         problems=tuple(problems),
     )
+
+
+def _refuse_prompts(given: TaskFields) -> None:
+    for name in ("system_template", "user_template"):
+        if str(given.get(name) or "").strip():
+            raise Refusal(
+                _("Each row of this file brings its own messages. Leave the prompt empty."),
+                code="brings_messages",
+                field=name,
+            )
 
 
 def _kind(kind: str) -> str:

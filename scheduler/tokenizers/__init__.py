@@ -3,11 +3,13 @@
 from scheduler.tokenizers.port import (
     ChatMessage,
     Tokenizer,
+    UnableToRenderChat,
 )
 
 __all__ = [
     "ChatMessage",
     "Tokenizer",
+    "UnableToRenderChat",
     "open_tokenizer",
 ]
 

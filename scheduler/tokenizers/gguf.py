@@ -20,10 +20,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from scheduler.model_file import model_file
-from scheduler.tokenizers.port import ChatMessage
+from scheduler.tokenizers.port import ChatMessage, UnableToRenderChat
 
 CACHE_VERSION = 1
 CONTROL, USER_DEFINED = 3, 4  # llama.cpp's token types that are matched in the text before any splitting
+
+_FAULTS_OF_TEMPLATES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a template's own expressions raise for messages that they were not written for."""
 
 
 class UnableToReadTokenizer(ValueError):
@@ -66,13 +69,16 @@ class GgufTokenizer:
             return _opened[key]
 
     def render(self, messages: Sequence[ChatMessage]) -> str:
-        """The text of the whole prompt, ready for the answer."""
-        return self._template.render(
-            messages=messages,
-            add_generation_prompt=True,
-            bos_token="" if self._facts.adds_bos else self._facts.bos_token,  # llama.cpp adds it itself
-            eos_token=self._facts.eos_token,
-        )
+        """The text of the whole prompt, ready for the answer. Raises ``UnableToRenderChat``."""
+        try:
+            return self._template.render(
+                messages=messages,
+                add_generation_prompt=True,
+                bos_token="" if self._facts.adds_bos else self._facts.bos_token,  # llama.cpp adds it itself
+                eos_token=self._facts.eos_token,
+            )
+        except (TemplateError, *_FAULTS_OF_TEMPLATES) as error:
+            raise UnableToRenderChat(str(error)) from error
 
     def count_text(self, text: str) -> int:
         return len(self._tokenizer.encode(text, add_special_tokens=False))

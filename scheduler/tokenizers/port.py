@@ -13,8 +13,12 @@ class ChatMessage(TypedDict):
     content: str
 
 
+class UnableToRenderChat(ValueError):
+    """The model's chat template has no form for these messages, such as a role that it does not know."""
+
+
 class Tokenizer(Protocol):
-    """Counts tokens. Thread-safe."""
+    """Counts tokens. Thread-safe. Chats may raise :class:`UnableToRenderChat`."""
 
     def count_text(self, text: str) -> int:
         """Tokens of ``text`` alone."""

@@ -1,6 +1,5 @@
 """Keys that a manifest has had already are found with the row that had them first, in memory or in files."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -47,7 +46,7 @@ def test_many_keys_stay_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         seen.keep(dict(zip(keys[start : start + 1_000], rows, strict=True)))
     assert seen.find(keys) == list(range(1, 50_001))
     assert seen.find([key_of(b"new")]) == [0]
-    assert os.listdir(tmp_path) == []  # the files have no names: they go with the process
+    assert list(tmp_path.iterdir()) == []  # the files have no names: they go with the process
 
 
 def test_what_was_only_looked_up_is_not_kept() -> None:
