@@ -80,7 +80,7 @@ def test_names_are_cleaned(world: World) -> None:
     [
         (b"", "a.csv", "empty_file"),
         (b"id\0text", "a.csv", "binary_file"),
-        (b"id,text\n1,\xff\xff\n", "a.csv", "undecodable"),
+        (b"id,text\n1,\xff\xff\n", "a.csv", "unknown_encoding"),
         (b"id,text\n", "a.csv", "no_rows"),
         (b"id,{id}\n1,2\n", "a.csv", "unusable_column"),
         (b"%PDF-1.7 ......", "a.pdf", "wrong_format"),
@@ -99,9 +99,9 @@ def test_a_file_that_cannot_be_read_is_refused_and_leaves_nothing(
 
 def test_the_first_bad_line_is_named(world: World) -> None:
     with pytest.raises(Refusal) as refused:
-        upload(world, b"id,text\n1,a\n", b"2,\xff\xff\n")
+        upload(world, b"id,text\n1,a\n", b"2,\xff\xff\n3,\xff\n")
     assert refused.value.details == {"line": 3}
-    assert "Line 3" in str(refused.value.message)
+    assert "line 3" in str(refused.value.message)
 
 
 def test_a_file_above_the_limit_is_refused_with_the_limit(world: World, settings: Settings) -> None:
