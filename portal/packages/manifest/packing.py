@@ -20,7 +20,7 @@ MOST_COPIED: Final = 1024**3
 MOST_RATIO: Final = 250
 """Unpacked to packed, of what is larger than ``UNSUSPECTED`` once unpacked; real manifests stay below 100."""
 UNSUSPECTED: Final = 128 * 1024**2
-MOST_MEMBERS: Final = 1_000_000
+MOST_MEMBERS: Final = 300_000
 """Pieces that a gzip or zstd file may consist of: each costs time, also an empty one."""
 
 _CHUNK = 1 << 18
