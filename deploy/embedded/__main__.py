@@ -67,7 +67,9 @@ def bench(arguments: Arguments) -> int:
     """One benchmark by its name."""
     from deploy.embedded import bench as benches
 
-    return benches.run(arguments.name, as_json=arguments.json)
+    asked = {"rows": arguments.rows, "only": arguments.only}
+    options = {name: value for name, value in asked.items() if value is not None}
+    return benches.run(arguments.name, as_json=arguments.json, **options)
 
 
 def not_built_yet(arguments: Arguments) -> int:
@@ -109,6 +111,8 @@ def _parser() -> argparse.ArgumentParser:
     one = command("bench", bench, "one benchmark")
     one.add_argument("name", nargs="?", help="without a name: which there are")
     one.add_argument("--json", action="store_true", help="the last line is one JSON object")
+    one.add_argument("--rows", type=int, metavar="N", help="ingest: so many rows in each file, for a quick look")
+    one.add_argument("--only", metavar="FORMAT", help="ingest: csv, jsonl or xlsx alone")
     command("test", test, "every test (arguments go to pytest)")
     command("manage", manage, "Django's manage.py")
     for name in NOT_BUILT:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.embedded import installation
+from deploy.embedded.bench_ingest import ingest
 from deploy.embedded.client import Slackwater
 
 ROWS = 5_000
@@ -22,13 +23,13 @@ class UnableToMeasure(Exception):
     """The package did not get where it had to."""
 
 
-def run(name: str | None, *, as_json: bool) -> int:
-    """Measure and print; with ``as_json`` the last line is one JSON object."""
+def run(name: str | None, *, as_json: bool, **options: Any) -> int:
+    """Measure and print; with ``as_json`` the last line is one JSON object. ``options`` are the benchmark's own."""
     if name not in BENCHES:
         known = "\n".join(f"  {known:<12}{(bench.__doc__ or '').splitlines()[0]}" for known, bench in BENCHES.items())
         print(f"Benchmarks:\n{known}", file=sys.stderr)
         return 0 if name is None else 2
-    found = {"bench": name, **BENCHES[name]()}
+    found = {"bench": name, **BENCHES[name](**options)}
     print(json.dumps(found) if as_json else f"{name}: {found['value']} {found['unit']}")
     return 0
 
@@ -72,4 +73,4 @@ def _wait(portal: Slackwater, ref: str, state: str) -> None:
         time.sleep(POLL_S)
 
 
-BENCHES: dict[str, Callable[[], dict[str, Any]]] = {"overhead": overhead}
+BENCHES: dict[str, Callable[..., dict[str, Any]]] = {"overhead": overhead, "ingest": ingest}
