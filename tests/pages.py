@@ -18,6 +18,7 @@ TASK = {
     "max_output_tokens": "8",
     "temperature": "0",
     "id_column": "id",
+    "run_repeats_once": "on",
 }
 
 

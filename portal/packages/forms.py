@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.capacity.models import LanguageModel, Tier
 from portal.departments.refusals import Refusal
+from portal.packages.brought import brings_messages, suggested
 from portal.packages.models import Kind, Package
 from portal.packages.offered import models_on_offer
 from portal.packages.task import TaskFields, UnableToSaveTask
@@ -56,9 +57,18 @@ class TaskForm(forms.Form):
     temperature = forms.FloatField(
         label=_("Temperature"), min_value=0, max_value=2, widget=forms.NumberInput(attrs={"step": "0.1"})
     )
+    run_repeats_once = forms.BooleanField(
+        label=_("Run repeated rows once"),
+        required=False,
+        help_text=_(
+            "Rows that ask exactly the same get one answer and are paid once. At temperature 0 only: "
+            "otherwise every answer is drawn anew."
+        ),
+    )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, package: Package) -> None:
         super().__init__(data, initial=_initial(package) | package.typed)
+        self.brings_messages = brings_messages(package)
         columns = package.reading.get("columns", [])
         self.fields["id_column"].choices = [("", _("Row number")), *((name, name) for name in columns)]  # type: ignore[attr-defined]
         self._offer_models(package)
@@ -81,7 +91,8 @@ class TaskForm(forms.Form):
 
     def typed(self) -> dict[str, str]:
         """What stands in the fields, readable or not, to be shown again."""
-        return {name: str(self.data[name]) for name in self.fields if name in self.data}
+        typed = {name: str(self.data[name]) for name in self.fields if name in self.data}
+        return typed | {"run_repeats_once": str(self.data.get("run_repeats_once", ""))}
 
     def clean(self) -> dict[str, Any]:
         self._typed = dict(
@@ -140,4 +151,6 @@ def _initial(package: Package) -> dict[str, Any]:
         "id_column": package.id_column,
         "max_output_tokens": package.max_output_tokens,
         "temperature": package.temperature,
+        "run_repeats_once": package.run_repeats_once,
+        **suggested(package),
     }

@@ -7,7 +7,9 @@ from portal.capacity.models import LanguageModel
 from portal.departments.models import Department
 from portal.departments.refusals import Refusal, UnableToFind
 from portal.packages import reasons
+from portal.packages.brought import brings_messages
 from portal.packages.manifest import BadRow, Row, UnableToRead
+from portal.packages.manifest.openai_rows import messages_of
 from portal.packages.models import Package
 from portal.packages.prompts import fixed_messages, messages, tokenizer_of
 from portal.packages.task import Task, TaskFields, task_of
@@ -29,6 +31,15 @@ class RenderedPrompt:
 
 
 @dataclass(frozen=True)
+class Looked:
+    """What the first rows are like: of ``rows`` that were looked at, how many repeat an earlier one or have a fault."""
+
+    rows: int = 0
+    repeats: int = 0
+    set_aside: int = 0
+
+
+@dataclass(frozen=True)
 class Preview:
     """The first prompts; ``fixed_tokens`` are those that every row repeats; ``problems`` lie beside their fields."""
 
@@ -37,6 +48,7 @@ class Preview:
     problems: tuple[Refusal, ...]
     counted_for: str = ""
     """The model whose tokens are counted: another model counts others."""
+    looked: Looked = Looked()
 
     @property
     def fixed_share(self) -> float | None:
@@ -53,16 +65,50 @@ def preview(*, package: Package, fields: TaskFields, department: Department) -> 
         raise UnableToFind(reasons.sentence("file_lost"))
     task = task_of(package, fields)
     tokenizer = _tokenizer(task.model)
-    fixed = tokenizer.count_chat(fixed_messages(task.system, task.user)) if tokenizer else None
-    prompts: tuple[RenderedPrompt, ...] = ()
     problems = list(task.problems)
-    if not {"system_template", "user_template"} & {problem.field for problem in problems}:
-        try:
-            rows = first_rows(package, LOOKED_AT)
-            prompts = tuple(_rendered(row, task, tokenizer) for row in rows[:SHOWN])
-        except UnableToRead as error:
-            problems.append(Refusal(reasons.sentence(error.code, error.details), code=error.code, field="file"))
-    return Preview(prompts, fixed, tuple(problems), task.model.title if task.model else "")
+    counted_for = task.model.title if task.model else ""
+    if {"system_template", "user_template"} & {problem.field for problem in problems}:
+        return Preview((), None, tuple(problems), counted_for)
+    ask = _asking(package, task)
+    rows: list[Row | BadRow] = []
+    try:
+        rows = first_rows(package, LOOKED_AT)
+    except UnableToRead as error:
+        problems.append(Refusal(reasons.sentence(error.code, error.details), code=error.code, field="file"))
+    prompts = tuple(_rendered(row, task, tokenizer, ask) for row in rows[:SHOWN])
+    fixed = tokenizer.count_chat(fixed_messages(task.system, task.user)) if tokenizer and not ask.is_brought else None
+    return Preview(prompts, fixed, tuple(problems), counted_for, _looked_at(rows, task, ask))
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """How a row becomes what the model reads: put into the task's templates, or brought by the row itself."""
+
+    task: Task
+    is_brought: bool
+
+    def chat(self, row: Row) -> list[ChatMessage]:
+        return messages_of(row.values) if self.is_brought else messages(self.task.system, self.task.user, row.values)
+
+    def blank(self, row: Row) -> str | None:
+        """A column that the prompt needs and the row leaves empty."""
+        if self.is_brought:
+            return None
+        return self.task.system.first_blank(row.values) or self.task.user.first_blank(row.values)
+
+
+def _asking(package: Package, task: Task) -> _Asking:
+    return _Asking(task, brings_messages(package))
+
+
+def _looked_at(rows: list[Row | BadRow], task: Task, ask: _Asking) -> Looked:
+    asked = [_request(ask.chat(row)) for row in rows if isinstance(row, Row) and not ask.blank(row)]
+    repeats = len(asked) - len(set(asked)) if task.runs_repeats_once else 0
+    return Looked(len(rows), repeats, len(rows) - len(asked))
+
+
+def _request(chat: list[ChatMessage]) -> tuple[tuple[str, str], ...]:
+    return tuple((message["role"], message["content"]) for message in chat)
 
 
 def _tokenizer(model: LanguageModel | None) -> Tokenizer | None:
@@ -75,17 +121,16 @@ def _tokenizer(model: LanguageModel | None) -> Tokenizer | None:
         return None
 
 
-def _rendered(row: Row | BadRow, task: Task, tokenizer: Tokenizer | None) -> RenderedPrompt:
+def _rendered(row: Row | BadRow, task: Task, tokenizer: Tokenizer | None, ask: _Asking) -> RenderedPrompt:
     if isinstance(row, BadRow):
         return RenderedPrompt(row.number, [], None, reasons.sentence(row.code, row.detail))
-    chat = messages(task.system, task.user, row.values)
+    chat = ask.chat(row)
     tokens = tokenizer.count_chat(chat) if tokenizer else None
-    return RenderedPrompt(row.number, chat, tokens, _problem(row, task, tokens))
+    return RenderedPrompt(row.number, chat, tokens, _problem(row, task, tokens, ask))
 
 
-def _problem(row: Row, task: Task, tokens: int | None) -> str:
-    blank = task.system.first_blank(row.values) or task.user.first_blank(row.values)
-    if blank:
+def _problem(row: Row, task: Task, tokens: int | None, ask: _Asking) -> str:
+    if blank := ask.blank(row):
         return reasons.sentence("missing_field", {"column": blank})
     limit = task.model.context_tokens - task.max_output_tokens if task.model else None
     if tokens is not None and limit is not None and tokens > limit:

@@ -74,6 +74,11 @@ def parse(text: str) -> Template:
     return Template(tuple(texts), tuple(columns))
 
 
+def columns_named(text: str) -> frozenset[str]:
+    """The columns in ``text``, however half-written the rest of it is."""
+    return frozenset(found[1].strip() for found in _FIELD.finditer(text))
+
+
 def _refuse_unclosed(text: str) -> None:
     blanked = _FIELD.sub(lambda found: " " * len(found[0]), text)
     at = blanked.find("{{")

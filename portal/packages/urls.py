@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from portal.packages.views import downloads, follow, home, prepare, promise, quarantine, tus
+from portal.packages.views import downloads, follow, home, prepare, promise, quarantine, reread, tus
 
 app_name = "packages"
 urlpatterns = [
@@ -13,6 +13,7 @@ urlpatterns = [
     path("packages/<uuid:ref>", follow.detail, name="detail"),
     path("packages/<uuid:ref>/task", prepare.task, name="task"),
     path("packages/<uuid:ref>/preview", prepare.preview, name="preview"),
+    path("packages/<uuid:ref>/reread", reread.reread, name="reread"),
     path("packages/<uuid:ref>/reading", prepare.reading, name="reading"),
     path("packages/<uuid:ref>/reading/stop", prepare.stop, name="stop-reading"),
     path("packages/<uuid:ref>/discard", prepare.discard, name="discard"),

@@ -59,6 +59,7 @@ ADDRESSES = {
     "packages:detail": of_package(*DEPARTMENT),
     "packages:task": of_package(STAFF),
     "packages:preview": of_package(STAFF, method="post"),
+    "packages:reread": of_package(STAFF, method="post"),
     "packages:reading": of_package(*DEPARTMENT),
     "packages:stop-reading": of_package(STAFF, method="post"),
     "packages:discard": of_package(STAFF, method="post"),

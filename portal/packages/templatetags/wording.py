@@ -3,6 +3,7 @@
 from django import template
 
 from portal.packages import wording
+from portal.packages.found import found_words
 
 register = template.Library()
 
@@ -18,3 +19,4 @@ register.filter("pace", wording.pace)
 register.filter("gpu_hours", wording.gpu_hours)
 register.filter("gpu_time", wording.gpu_time)
 register.filter("money", wording.money)
+register.filter("found", found_words)

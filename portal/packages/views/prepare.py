@@ -14,16 +14,15 @@ from portal.departments.access import department_of, owned
 from portal.departments.models import Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
 from portal.departments.refusals import Refusal
-from portal.packages import reasons, services
+from portal.packages import services
 from portal.packages.forms import TaskForm
-from portal.packages.manifest import UnableToRead
 from portal.packages.models import Package
 from portal.packages.queries import step_of
-from portal.packages.uploads import create_draft, discard_draft, first_rows
+from portal.packages.uploads import create_draft, discard_draft
+from portal.packages.views.task_page import columns_of, preview_of, task_page
 from scheduler.domain.lifecycle import EDITABLE, PackageState
 
 HTMX_STOP_POLLING = 286
-FIRST_ROWS = 3
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -52,12 +51,12 @@ def task(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     if package.state not in EDITABLE or package.corrects_id is not None:
         return redirect(step_of(package), package.pk)
     if request.method != "POST":
-        return _task_page(request, package, TaskForm(package=package))
+        return task_page(request, package, TaskForm(package=package))
     form = TaskForm(request.POST, package=package)
     services.keep_typed(package=package, typed=form.typed())
     if form.is_valid() and _goes_on(request, package, form):
         return redirect("packages:reading", package.pk)
-    return _task_page(request, package, form, status=200 if "look" in request.POST and form.is_valid() else 422)
+    return task_page(request, package, form, status=200 if "look" in request.POST and form.is_valid() else 422)
 
 
 @require_POST
@@ -68,7 +67,12 @@ def preview(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     form = TaskForm(request.POST, package=package)
     services.keep_typed(package=package, typed=form.typed())
     form.is_valid()
-    return render(request, "packages/fragments/preview.html", {"preview": _preview(package, form)})
+    context = {
+        "preview": preview_of(package, form),
+        "columns": columns_of(package, form),
+        "brings_messages": form.brings_messages,
+    }
+    return render(request, "packages/fragments/preview_and_columns.html", context)
 
 
 @require_safe
@@ -133,39 +137,3 @@ def _goes_on(request: HttpRequest, package: Package, form: TaskForm) -> bool:
         form.blame(refusal)
         return False
     return True
-
-
-def _task_page(request: HttpRequest, package: Package, form: TaskForm, status: int = 200) -> HttpResponse:
-    form_was_sent = form.is_bound
-    context = {
-        "nav": "packages",
-        "package": package,
-        "form": form,
-        "rows": _rows(package),
-        "columns": package.reading.get("columns", []),
-        "preview": _preview(package, form) if form_was_sent or _is_begun(package) else None,
-        "refusal": None if form_was_sent else reasons.refusal_sentence(package.refusal),
-        "set_aside": [(reasons.label(code), rows) for code, rows in package.set_aside_by_code.items()],
-    }
-    return render(request, "packages/task.html", context, status=status)
-
-
-def _is_begun(package: Package) -> bool:
-    return bool(package.typed.get("user_template", package.user_template))
-
-
-def _preview(package: Package, form: TaskForm) -> services.Preview:
-    if not form.is_bound:
-        form = TaskForm.as_left(package)
-        form.is_valid()
-    return services.preview(package=package, fields=form.task(), department=package.department)
-
-
-def _rows(package: Package) -> list[tuple[int, list[str]]]:
-    """The first rows as (number, cells in column order); none when the file cannot be read any more."""
-    columns = package.reading.get("columns", [])
-    try:
-        rows = first_rows(package, FIRST_ROWS)
-    except UnableToRead:
-        return []
-    return [(row.number, [row.values.get(name, "") for name in columns]) for row in rows]

@@ -22,6 +22,7 @@ from portal.packages import chart, queries
 from portal.packages.alternatives import alternatives
 from portal.packages.estimate import savings
 from portal.packages.forms import WishForm
+from portal.packages.found import set_aside_of
 from portal.packages.models import Package
 from portal.packages.outlook import outlook_of_offer
 from portal.packages.quoting import OFFERABLE, TIER_SPAN, accept_quote, quote_package
@@ -130,6 +131,7 @@ def _page(
     refusal: Refusal | None = None,
 ) -> HttpResponse:
     context: dict[str, Any] = {"nav": "packages", "package": package, "quote": quote, "form": form, "refusal": refusal}
+    context["set_aside"] = set_aside_of(package)
     if quote is not None:
         outlook = outlook_of_offer(quote, now=now)
         context |= drawings(queries.tide_of_offer(package, quote=quote, now=now)) | {
