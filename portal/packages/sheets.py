@@ -14,8 +14,9 @@ from portal.packages.manifest.reading import RAW
 from portal.packages.models import Kind, Package
 from scheduler.records import SetAsideRow
 
-_NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?")
-_COMMAND_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?%?")
+_COMMAND_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
+"""The wide ones too: Excel takes them for the narrow ones where people write Chinese or Japanese."""
 _LINE_ENDS = (("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x85", "\\u0085"))
 """Legal inside JSON text, but taken for ends of lines by many readers."""
 
@@ -31,6 +32,8 @@ class Ended(Protocol):
     def output(self) -> Any: ...
     @property
     def code(self) -> str | None: ...
+    @property
+    def repeat_of(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,9 @@ class Layout:
     output: str
     reason: str
     properties: Mapping[str, str]
-    """For extraction: top-level property → name of its CSV column."""
+    """For extraction: top-level property → name of its column."""
+    repeat: str = ""
+    """The column that says whose result a repeated row got; ``""`` for a package without repeats."""
 
     @classmethod
     def of(cls, package: Package) -> "Layout":
@@ -57,11 +62,12 @@ class Layout:
         )
         schema = package.json_schema or {} if package.kind == Kind.EXTRACTION else {}
         properties = {name: _free(name, taken) for name in schema.get("properties", {})}
-        return cls(columns, status, output, reason, properties)
+        repeat = _free("slackwater_repeat_of", taken) if _has_repeats(package) else ""
+        return cls(columns, status, output, reason, properties, repeat)
 
     def numbered(self) -> tuple["Layout", str]:
         """This layout with a further column, and its name: for the number of rows whose own columns are lost."""
-        name = _free("slackwater_row", {*self.columns, self.status, self.output, self.reason})
+        name = _free("slackwater_row", set(self.results_heading()))
         return replace(self, columns=(*self.columns, name)), name
 
     def result(self, values: Mapping[str, str], ended: Ended) -> dict[str, Any]:
@@ -69,21 +75,25 @@ class Layout:
         own = {name: values.get(name, "") for name in self.columns}
         further = {name: value for name, value in values.items() if name not in own and name != RAW}
         ours = {self.status: ended.status, self.output: ended.output, self.reason: ended.code}
+        if self.repeat:
+            ours[self.repeat] = ended.repeat_of
         if further.keys() & ours.keys():  # a key of this row alone has a name of ours
             taken = {*own, *further, *ours}
             further = {_free(name, taken) if name in ours else name: value for name, value in further.items()}
         return own | further | ours
 
     def results_heading(self) -> list[str]:
-        """The heading of results.csv."""
-        return [*self.columns, self.status, self.output, *self.properties.values(), self.reason]
+        """The heading of the results as a table."""
+        repeat = [self.repeat] if self.repeat else []
+        return [*self.columns, self.status, self.output, *self.properties.values(), self.reason, *repeat]
 
     def cells(self, values: Mapping[str, str], ended: Ended) -> list[Any]:
-        """A line of results.csv, under :meth:`results_heading`."""
+        """A line of the results as a table, under :meth:`results_heading`."""
         own = [values.get(name, "") for name in self.columns]
         extracted = ended.output if isinstance(ended.output, dict) else {}
         properties = [_cell(extracted.get(name)) for name in self.properties]
-        return [*own, ended.status, _cell(ended.output), *properties, ended.code or ""]
+        repeat = [_cell(ended.repeat_of)] if self.repeat else []
+        return [*own, ended.status, _cell(ended.output), *properties, ended.code or "", *repeat]
 
     def quarantine_heading(self) -> list[str]:
         """The heading of quarantine.csv: row number, code, sentence, the original columns, what fitted none."""
@@ -108,6 +118,13 @@ class Layout:
         """A line of quarantine.csv, under :meth:`quarantine_heading`."""
         own = (aside.columns.get(name, "") for name in self.columns)
         return [aside.row, aside.code, sentence, *own, aside.columns.get(RAW, "")]
+
+
+def _has_repeats(package: Package) -> bool:
+    """Whether rows of ``package`` repeat others, in its own run or as they were corrected."""
+    if package.rows_repeated or not package.rows_corrected:
+        return package.rows_repeated > 0
+    return package.corrections.filter(rows_repeated__gt=0).exists()
 
 
 def _free(name: str, taken: set[str]) -> str:

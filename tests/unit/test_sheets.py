@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from portal.packages.models import Package
 from portal.packages.results import Outcome
-from portal.packages.sheets import Layout, csv_lines, guarded, json_lines
+from portal.packages.sheets import Layout, csv_lines, guarded, json_lines, unguarded
 
 
 @pytest.mark.parametrize(
-    "cell", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "\rx", "-", "+86 138", "\n=1"]
+    "cell", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "\rx", "-", "+86 138", "\n=1", "＝1+1", "＠x"]
 )
 def test_text_that_a_spreadsheet_would_run_gets_an_apostrophe(cell: str) -> None:
     assert guarded(cell) == f"'{cell}"
@@ -24,6 +24,26 @@ def test_text_that_a_spreadsheet_would_run_gets_an_apostrophe(cell: str) -> None
 @pytest.mark.parametrize("cell", ["-5", "+3.25", "-1,234.50", "-1e9", "-12%", "", "a=b", "潮", -5, 2.5, None])
 def test_numbers_and_other_text_are_left_alone(cell: Any) -> None:
     assert guarded(cell) == cell
+
+
+ODD = st.text("'=+-@＝1.\t\n a潮")
+
+
+@given(ODD)
+def test_what_was_guarded_can_be_taken_back(text: str) -> None:
+    assert unguarded(guarded(text)) == text
+
+
+@given(ODD, ODD)
+def test_no_two_texts_become_one_by_being_guarded(one: str, other: str) -> None:
+    assert (guarded(one) == guarded(other)) == (one == other)
+
+
+@given(st.text() | ODD)
+def test_nothing_that_was_guarded_begins_a_formula(text: str) -> None:
+    cell = guarded(text)
+    assert not cell.startswith(("=", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"))
+    assert not cell.startswith(("+", "-")) or not set(cell[1:]) - set("0123456789.,eE+-%")
 
 
 def test_a_csv_begins_with_a_byte_order_mark_and_ends_lines_as_rfc_4180_says() -> None:
@@ -60,6 +80,15 @@ def test_extraction_has_a_column_for_each_property() -> None:
     assert layout.cells({}, Outcome(1, "succeeded", output))[4:] == [
         '{"name":"潮","tags":["a"],"n":2}', "潮", '["a"]', 2, "",
     ]  # fmt: skip
+
+
+def test_a_package_with_repeats_says_whose_result_a_row_got() -> None:
+    layout = Layout.of(_package(reading={"columns": ["slackwater_repeat_of"]}, rows_repeated=1))
+    assert layout.results_heading()[-2:] == ["slackwater_reason", "slackwater_repeat_of_2"]
+    repeat, first = Outcome(3, "succeeded", "good", repeat_of=1), Outcome(1, "succeeded", "good")
+    assert (layout.cells({}, repeat)[-1], layout.cells({}, first)[-1]) == (1, "")
+    assert layout.result({}, repeat)["slackwater_repeat_of_2"] == 1
+    assert layout.result({}, first)["slackwater_repeat_of_2"] is None
 
 
 def test_a_key_that_one_row_alone_has_is_kept_beside_ours() -> None:
