@@ -49,6 +49,12 @@ ROWS: dict[str, Promise] = {
     "cell_not_shown": gettext_lazy(
         "Line %(line)s, column %(position)s: the cell has no value that can be shown. Correct the cell."
     ),
+    "formula_error": gettext_lazy(
+        "Cell %(cell)s shows the error %(shown)s. Correct its formula, or type the value in its place."
+    ),
+    "binary_value": gettext_lazy(
+        "Line %(line)s, column %(position)s holds bytes that are no text. Write it as text, or leave it out."
+    ),
     "ragged_row": gettext_lazy(
         "The row has %(fields)s fields where the heading has %(expected)s. Put text that contains the "
         "separator in quotes."
@@ -182,7 +188,14 @@ FILES: dict[str, Promise] = {
         "The Excel file has cells beyond row 1,048,576 or column XFD, the last that Excel has. Save it as CSV "
         "and upload that."
     ),
-    "no_sheet": gettext_lazy("The Excel file has no sheet with cells. Put the rows on its first sheet."),
+    "no_sheet": gettext_lazy(
+        "There is no cell with a text or number in it. Put the rows on the sheet, or choose another."
+    ),
+    "unknown_sheet": gettext_lazy("The file has no sheet called “%(sheet)s”. Choose one of those that it has."),
+    "broken_table": gettext_lazy("The file is damaged and cannot be opened. Save it once more and upload that."),
+    "table_too_large": gettext_lazy(
+        "Reading the file takes more memory or time than a file may take here. Save it as CSV and upload that."
+    ),
     "no_good_row": gettext_lazy(
         "None of the %(rows)s rows can be run. See why below, correct the file or the task, and go on."
     ),

@@ -226,7 +226,7 @@ def test_a_cell_that_cannot_be_shown_sets_its_row_aside_alone() -> None:
     assert found[0] == Row(1, {"id": "1", "text": f"1{'0' * 30}.00"})
     assert [row.code for row in found[1:] if isinstance(row, BadRow)] == ["malformed_row"] * 6
     assert isinstance(found[1], BadRow)
-    assert found[1].detail == {"problem": "cell_not_shown", "line": 3, "position": 2}
+    assert found[1].detail == {"problem": "cell_not_shown", "line": 3, "position": 2, "cell": "B3"}
 
 
 def _patched(data: bytes, *, flags: int = 0, method: int | None = None) -> bytes:

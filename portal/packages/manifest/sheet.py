@@ -3,10 +3,12 @@
 Rows and cells must come in order, within the bounds of Excel: a sheet whose rows overlap has no one reading.
 """
 
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
+from portal.packages.manifest.merged import MOST_RANGES, Range
 from portal.packages.manifest.reading import MAX_FIELD, UnableToRead
 from portal.packages.manifest.xml_stream import Attributes, local, steps
 
@@ -14,6 +16,8 @@ MOST_ROWS = 1_048_576
 MOST_CELLS = 16_384
 MOST_OTHER_ELEMENTS = 1_000_000
 """Within one row, or before the first: runs of formatted text, extensions."""
+
+_LOOKED_THROUGH = 1 << 20
 
 
 class Cell(NamedTuple):
@@ -135,3 +139,38 @@ def lines(part: IO[bytes]) -> Iterator[Line]:
             yield sheet.lines.popleft()
         if sheet.is_over:
             return
+
+
+_MERGED = re.compile(r"\$?([A-Z]{1,4})\$?([0-9]{1,8})(?::\$?([A-Z]{1,4})\$?([0-9]{1,8}))?", re.IGNORECASE)
+
+
+def merged_ranges(part: Callable[[], IO[bytes]]) -> list[Range]:
+    """The merged cells of the sheet that ``part`` opens. They are told after all rows, so it is looked through first.
+
+    Few sheets have any: whether one does is seen without parsing it.
+    """
+    if not _is_mentioned(part(), b"mergeCell"):
+        return []
+    found: list[Range] = []
+
+    def start(name: str, attributes: Attributes) -> None:
+        if local(name) != "mergeCell" or "ref" not in attributes:
+            return
+        if len(found) >= MOST_RANGES:
+            raise UnableToRead("workbook_too_large")
+        if match := _MERGED.fullmatch(attributes["ref"]):
+            left, top, right, bottom = match.groups()
+            found.append(Range(int(top), column_number(left), int(bottom or top), column_number(right or left)))
+
+    for _step in steps(part(), start=start, end=lambda _name: None):
+        pass
+    return found
+
+
+def _is_mentioned(part: IO[bytes], name: bytes) -> bool:
+    tail = b""
+    while piece := part.read(_LOOKED_THROUGH):
+        if name in tail + piece:
+            return True
+        tail = piece[-len(name) :]
+    return False

@@ -12,32 +12,47 @@ from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel, from_I
 
 from portal.packages.manifest.shared_texts import unescaped
 from portal.packages.manifest.sheet import Cell
+from portal.packages.manifest.tables import UnableToShow
 from portal.packages.manifest.workbook import Book
 
 _EXACT = Context(prec=400)
 """Enough digits for the largest number of a cell, about 10^308."""
+_MOST_ERROR = 20
+"""Characters of an error such as ``#DIV/0!`` that are repeated."""
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
-class UnableToShow(ValueError):
-    """The cell holds something that has no text, such as a date before 1900."""
-
-
 def text_of(cell: Cell, book: Book) -> str:
-    """The text of ``cell``; raises :class:`UnableToShow`."""
+    """The text of ``cell``; raises :class:`UnableToShow` for an error, or such as a date before 1900."""
+    if cell.kind == "s":
+        try:
+            return book.texts[int(cell.stored)]
+        except (ValueError, LookupError) as error:
+            raise UnableToShow from error
+    if cell.kind in {"inlineStr", "str"}:
+        return unescaped(cell.stored)
     try:
-        match cell.kind:
-            case "s":
-                return book.texts[int(cell.stored)]
-            case "inlineStr" | "str" | "e":
-                return unescaped(cell.stored)
+        code = book.formats.code(cell.style)
+    except ValueError as error:
+        raise UnableToShow from error
+    return value_of(cell.kind, cell.stored, code, is_mac=book.counts_from_1904)
+
+
+def value_of(kind: str, stored: str, code: str, *, is_mac: bool) -> str:
+    """The text of what is no text, by the letters of its type and its format code; raises :class:`UnableToShow`."""
+    try:
+        match kind:
+            case "e":
+                raise UnableToShow("formula_error", stored[:_MOST_ERROR])
             case "b":
-                return shown(cell.stored not in {"0", "false"}, "General")
+                return shown(stored not in {"0", "false"}, "General")
             case "d":
-                return shown(_moment(cell.stored), book.formats.code(cell.style))
-        return _number_of(cell.stored, book.formats.code(cell.style), is_mac=book.counts_from_1904)
+                return shown(_moment(stored), code)
+        return _number_of(stored, code, is_mac=is_mac)
+    except UnableToShow:
+        raise
     except (ValueError, ArithmeticError, LookupError, TypeError) as error:
-        raise UnableToShow(cell.kind) from error
+        raise UnableToShow from error
 
 
 def _moment(stored: str) -> Any:
@@ -53,13 +68,13 @@ def _number_of(stored: str, code: str, *, is_mac: bool) -> str:
         return shown(value, code)
     epoch = MAC_EPOCH if is_mac else WINDOWS_EPOCH
     if kind == "date" and value < 0:
-        raise UnableToShow("date")
+        raise UnableToShow
     return shown(from_excel(value, epoch, timedelta=kind == "span"), code)
 
 
 def _float(stored: str) -> float:
     if not stored.isascii() or "_" in stored or not math.isfinite(value := float(stored)):
-        raise UnableToShow("number")
+        raise UnableToShow
     return value
 
 

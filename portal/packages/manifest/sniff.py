@@ -49,7 +49,7 @@ def _kind_of(stream: BinaryIO, found: Probed) -> str:
 
 def _described(stream: BinaryIO, found: Probed, kind: str, filename: str, wish: Wish) -> Reading:
     if kind == "xlsx":
-        return xlsx_rows.describe(stream)
+        return xlsx_rows.describe(stream, wish)
     return text.describe(stream, found, is_json=suffix_of(filename) in JSON_SUFFIXES, wish=wish)
 
 

@@ -1,4 +1,4 @@
-"""The parts of an .xlsx file: its first sheet, number formats and table of texts, within limits. Pure.
+"""The parts of an .xlsx file: its sheets, number formats and table of texts, within limits. Pure.
 
 Nothing is believed of a file that its author could have written wrong: every part is bounded before it is read.
 """
@@ -6,7 +6,7 @@ Nothing is believed of a file that its author could have written wrong: every pa
 import posixpath
 import zipfile
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, NamedTuple
 
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
@@ -21,6 +21,9 @@ MOST_SHEET_BYTES = 4 * 1024**3
 MOST_RATIO = 200
 """Unpacked to packed, of a part larger than ``MOST_UNSUSPECTED_BYTES``: real sheets stay below 50."""
 MOST_UNSUSPECTED_BYTES = 16 * 1024**2
+MOST_SHEETS = 1_000
+MOST_NAME = 255
+"""Characters of a sheet's name; Excel takes 31."""
 MOST_STYLES = 100_000
 """Excel takes 65,490."""
 
@@ -50,32 +53,56 @@ class Formats:
         return self.own.get(number) or BUILTIN_FORMATS.get(number, "General")
 
 
+class _Listed(NamedTuple):
+    """A sheet as the workbook lists it."""
+
+    name: str
+    id: str
+    state: str
+
+
 class Book:
     """An opened workbook: where its parts lie, and what all cells have in common."""
 
     def __init__(self, archive: zipfile.ZipFile, texts: SharedTexts) -> None:
         self._archive = archive
-        self._sheet_ids: list[str] = []
+        self._listed: list[_Listed] = []
         self.counts_from_1904 = False
         path = self._related("", "officeDocument").get("", "xl/workbook.xml")
         elements(self._part(path), self._told)
-        sheets = {id_: target for id_, target in self._related(path, "worksheet").items() if id_}
-        self._sheet = next((sheets[id_] for id_ in self._sheet_ids if id_ in sheets), None)
+        self._paths = self._sheets(self._related(path, "worksheet"))
         self.formats, self.texts = Formats(), texts
         if styles := self._related(path, "styles").get(""):
             elements(self._part(styles), self.formats.add)
         if table := self._related(path, "sharedStrings").get(""):
             texts.read(self._part(table, MOST_TEXTS_BYTES))
 
-    def sheet(self) -> IO[bytes]:
-        """The first sheet's XML; raises :class:`UnableToRead` when there is no sheet of cells."""
-        if self._sheet is None:
+    def _sheets(self, paths: dict[str, str]) -> dict[str, str]:
+        """Where the sheets of cells lie, by name, hidden ones last; those that only programs can show are left out."""
+        ordered = sorted(self._listed, key=lambda sheet: sheet.state == "hidden")
+        ordered = [sheet for sheet in ordered if sheet.state != "veryHidden" and paths.get(sheet.id)]
+        return {sheet.name: paths[sheet.id] for sheet in ordered}
+
+    @property
+    def sheets(self) -> tuple[str, ...]:
+        """The names of the sheets that can be read, in their order; hidden ones come last."""
+        return tuple(self._paths)
+
+    def sheet(self, name: str) -> IO[bytes]:
+        """The XML of the sheet called ``name``, or of the first one; raises :class:`UnableToRead` without such."""
+        if not self._paths:
             raise UnableToRead("no_sheet")
-        return self._part(self._sheet, MOST_SHEET_BYTES)
+        path = self._paths.get(name) if name else next(iter(self._paths.values()))
+        if path is None:
+            raise UnableToRead("unknown_sheet", sheet=name[:MOST_NAME])
+        return self._part(path, MOST_SHEET_BYTES)
 
     def _told(self, name: str, attributes: Attributes, around: tuple[str, ...]) -> None:
         if name == "sheet" and around[-1:] == ("sheets",):
-            self._sheet_ids.append(next((value for key, value in attributes.items() if key.endswith(":id")), ""))
+            if len(self._listed) >= MOST_SHEETS:
+                raise UnableToRead("workbook_too_large")
+            id_ = next((value for key, value in attributes.items() if key.endswith(":id")), "")
+            self._listed.append(_Listed(attributes.get("name", "")[:MOST_NAME], id_, attributes.get("state", "")))
         elif name == "workbookPr":
             self.counts_from_1904 = attributes.get("date1904", "0") in {"1", "true", "on"}
 

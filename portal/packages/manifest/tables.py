@@ -1,0 +1,173 @@
+"""Rows of a table whose cells are texts already: heading, numbering, and what sets a row aside. Pure."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, islice
+from typing import NamedTuple, Protocol, TypeVar
+
+from portal.packages.manifest.blanks import Numbering
+from portal.packages.manifest.heading import heading_found
+from portal.packages.manifest.reading import (
+    MAX_COLUMNS,
+    MAX_FIELD,
+    MAX_LINE,
+    RAW,
+    BadRow,
+    Reading,
+    Row,
+    Rows,
+    UnableToRead,
+    Wish,
+    checked_columns,
+)
+
+LOOKED_AT = 200
+"""Lines from which it is told whether there is a heading, and how many columns there are without one."""
+
+_BEGINNING = 100
+
+
+class Fault(NamedTuple):
+    """A cell that has no text: its column from 1, the code of the problem, and what is shown in its place."""
+
+    column: int
+    problem: str
+    shown: str = ""
+
+
+class Line(NamedTuple):
+    """A line with content: its number in the table from 1, its texts by column from 1, its first cell without text."""
+
+    number: int
+    texts: dict[int, str]
+    fault: Fault | None = None
+
+
+Lines = Iterator[Line]
+
+
+def described(lines: Lines, wish: Wish, plain: Reading) -> Reading:
+    """``plain`` with columns and heading; raises :class:`UnableToRead` for a table without heading or rows."""
+    first = next(lines, None)
+    if first is None:
+        raise UnableToRead("no_sheet")
+    looked_at = [first, *map(_cut, islice(lines, LOOKED_AT))]
+    has_heading, sure = _heading(looked_at)
+    if wish.has_heading is not None:
+        has_heading, sure = wish.has_heading, "chosen"
+    columns = _named(looked_at[0]) if has_heading else _numbered(looked_at)
+    if has_heading and len(looked_at) == 1:
+        raise UnableToRead("no_rows")
+    certainties = {**plain.certainties, "heading": sure}
+    return replace(plain, columns=columns, has_heading=has_heading, certainties=certainties)
+
+
+def _cut(line: Line) -> Line:
+    """``line`` with the beginnings of its texts: many long ones are not held."""
+    return Line(line.number, {column: text[:_BEGINNING] for column, text in line.texts.items()})
+
+
+def _heading(lines: list[Line]) -> tuple[bool, str]:
+    first = lines[0]
+    width = min(max(first.texts, default=1), MAX_COLUMNS)
+    return heading_found([_filled(line.texts, width) for line in lines])
+
+
+def _named(heading: Line) -> tuple[str, ...]:
+    if heading.fault or not heading.texts:
+        raise UnableToRead("no_heading")
+    return checked_columns(_filled(heading.texts, max(heading.texts)))
+
+
+def _numbered(lines: list[Line]) -> tuple[str, ...]:
+    width = max(max(line.texts, default=1) for line in lines)
+    return checked_columns([f"column_{place}" for place in range(1, width + 1)])
+
+
+def rows(lines: Lines, reading: Reading) -> Rows:
+    """The rows of a table, blank ones between them included; see ``portal.packages.manifest.rows``."""
+    numbering = Numbering()
+    first = next(lines, None)
+    if first is None:
+        raise UnableToRead("no_sheet")
+    last = first.number if reading.has_heading else first.number - 1
+    for line in lines if reading.has_heading else chain([first], lines):
+        numbering.blank(last + 1, line.number - last - 1)
+        yield from numbering.released()
+        yield _row(numbering.next(), line, reading, first)
+        last = line.number
+
+
+def _filled(texts: dict[int, str], width: int) -> list[str]:
+    return [texts.get(column, "") for column in range(1, width + 1)]
+
+
+def _row(number: int, line: Line, reading: Reading, first: Line) -> Row | BadRow:
+    columns, texts = reading.columns, line.texts
+    values = dict(zip(columns, _filled(texts, len(columns)), strict=True))
+    place = {"line": line.number}
+    if line.fault:
+        return BadRow(number, "malformed_row", {"problem": line.fault.problem, **place, **_where(line)}, values)
+    if any(len(text) > MAX_FIELD for text in texts.values()) or sum(map(len, texts.values())) > MAX_LINE:
+        return BadRow(number, "malformed_row", {"problem": "field_too_long", **place, "limit": MAX_FIELD}, {})
+    width = max(texts, default=0)
+    if width > len(columns):
+        beyond = "\t".join(text for column, text in texts.items() if column > len(columns))
+        detail = {"fields": width, "expected": len(columns), **place}
+        return BadRow(number, "ragged_row", detail, {**values, RAW: beyond})
+    if reading.has_heading and len(texts) > 1 and texts == first.texts:
+        return BadRow(number, "repeated_heading", place, values)
+    return Row(number, values)
+
+
+def _where(line: Line) -> dict[str, object]:
+    fault = line.fault
+    if fault is None:
+        return {}
+    where: dict[str, object] = {"position": fault.column, "cell": f"{letters(fault.column)}{line.number}"}
+    return {**where, "shown": fault.shown} if fault.shown else where
+
+
+def letters(column: int) -> str:
+    """1 → ``A``, 27 → ``AA``."""
+    name = ""
+    while column:
+        column, left = divmod(column - 1, 26)
+        name = chr(65 + left) + name
+    return name
+
+
+class _Placed(Protocol):
+    @property
+    def column(self) -> int: ...
+
+
+_CellT = TypeVar("_CellT", bound=_Placed)
+
+
+def line_of(number: int, cells: Iterable[_CellT], text_of: Callable[[_CellT], str]) -> Line:
+    """The line that ``cells`` make, as much of it as a line may hold.
+
+    ``text_of`` raises :class:`UnableToShow` for a cell without a text; the first of these becomes the fault.
+    """
+    texts: dict[int, str] = {}
+    fault: Fault | None = None
+    left = MAX_LINE
+    for cell in cells:
+        try:
+            text = text_of(cell)
+        except UnableToShow as error:
+            fault = fault or Fault(cell.column, error.problem, error.shown)
+            continue
+        left -= len(text)
+        if text and left >= 0:
+            texts[cell.column] = text
+    return Line(number, texts, fault)
+
+
+class UnableToShow(ValueError):
+    """A cell holds something that has no text: ``problem`` is its code, ``shown`` what stands there instead."""
+
+    def __init__(self, problem: str = "cell_not_shown", shown: str = "") -> None:
+        super().__init__(problem)
+        self.problem, self.shown = problem, shown
