@@ -22,11 +22,12 @@ from portal.capacity.models import Pool
 from portal.capacity.queries import work_model_of
 from portal.packages import timeline
 from portal.packages.manifest import BadRow, Row, Rows, UnableToRead
-from portal.packages.models import Kind, Package, Shard
+from portal.packages.models import Kind, Package
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
-from portal.packages.repeats import RepeatCounts, Repeats, shard_repeats_key
+from portal.packages.repeats import RepeatCounts, Repeats
 from portal.packages.results import set_aside_key
 from portal.packages.screening import Screening
+from portal.packages.shard_writer import ShardWriter
 from portal.packages.source import manifest_rows
 from portal.packages.store import objects
 from portal.packages.targets import with_targets
@@ -34,7 +35,7 @@ from portal.packages.task import Task, task_of
 from scheduler.domain.lifecycle import PackageState
 from scheduler.domain.sharding import cut
 from scheduler.domain.work import WorkModel
-from scheduler.records import ShardItem, dump, writing
+from scheduler.records import writing
 from scheduler.tokenizers import Tokenizer
 
 MOST_ATTEMPTS = 3
@@ -91,8 +92,7 @@ class _Run:
         self._task = task_of(package)
         self._told_at = clock()
         self._rows_read = 0
-        self._starts: list[int] = []
-        """The first row of each shard."""
+        self._shards = 0
 
     def read(self) -> None:
         self._forget_earlier_runs()
@@ -109,14 +109,20 @@ class _Run:
                 folder=settings.FILE_UPLOAD_TEMP_DIR,
                 columns=columns,
             )
-            model, output = self._work_model(), _output_tokens(self._task, tokenizer)
-            with manifest_rows(self._package) as manifest:
-                items = screening.items(self._rows(manifest))
-                for shard in cut(items, model=model, output_tokens=output, target_s=settings.SHARD_TARGET_S):
-                    self._write(shard, model, output)
-            self._write_repeats(repeats.counts)
+            self._write_shards(screening, _output_tokens(self._task, tokenizer), repeats.counts)
             fixed = tokenizer.count_chat(fixed_messages(self._task.system, self._task.user))
             self._finish(screening, fixed, stack)
+
+    def _write_shards(self, screening: Screening, output_tokens: int, repeats: RepeatCounts) -> None:
+        model = self._work_model()
+        shards = ShardWriter(self._package, self._store, hold=self._tell, model=model, output_tokens=output_tokens)
+        with manifest_rows(self._package) as manifest:
+            items = screening.items(self._rows(manifest))
+            for shard in cut(items, model=model, output_tokens=output_tokens, target_s=settings.SHARD_TARGET_S):
+                shards.add(shard, now=self._clock())
+        shards.flush()
+        shards.write_repeats(repeats, self._rows_read)
+        self._shards = shards.count
 
     def refuse(self, code: str, **params: Any) -> None:
         """Leave the package ``invalid``: its settings are kept and may be corrected."""
@@ -175,39 +181,6 @@ class _Run:
             for folder in ("shards", "parts", "out"):
                 self._store.delete_prefix(f"{self._package.prefix}/{folder}/")
 
-    def _write(self, items: list[ShardItem], model: WorkModel, output_tokens: int) -> None:
-        """Write one shard, its object too while the package is locked: an older run can never overwrite a newer's."""
-        no = len(self._starts)
-        key = f"{self._package.prefix}/shards/{no}.jsonl.zst"
-        data = dump(items)
-        tokens = sum(item.tokens for item in items)
-        with transaction.atomic():
-            self._tell()
-            self._store.put(key, data)
-            Shard.objects.create(
-                department_id=self._package.department_id,
-                package=self._package,
-                no=no,
-                key=key,
-                items=len(items),
-                input_tokens=tokens,
-                work_s=model.total_s(len(items), tokens, len(items) * output_tokens),
-                touched_at=self._clock(),
-            )
-        self._starts.append(min(item.row for item in items))
-
-    def _write_repeats(self, counts: RepeatCounts) -> None:
-        """Tell each shard how many rows repeat its items: only now is it known."""
-        ends = [*self._starts[1:], self._rows_read + 1]
-        for no, (first, end) in enumerate(zip(self._starts, ends, strict=False)):
-            found = list(counts.between(first, end))
-            if not found:
-                continue
-            with transaction.atomic():
-                self._tell()
-                self._store.put(shard_repeats_key(self._package, no), dump(found))
-                self._package.shards.filter(no=no).update(repeats=sum(one.repeats for one in found))
-
     def _finish(self, screening: Screening, fixed_tokens: int, set_aside: ExitStack) -> None:
         found: dict[str, Any] = {
             "rows_total": screening.rows_read,
@@ -228,7 +201,7 @@ class _Run:
         with transaction.atomic():
             self._update(**found)
             set_aside.close()  # the object appears while the package is locked, as those of shards do
-            self._record("package.read", rows=screening.rows_read, good=screening.good, shards=len(self._starts))
+            self._record("package.read", rows=screening.rows_read, good=screening.good, shards=self._shards)
             self._tell_people(screening)
         log.info(
             "manifest read",
@@ -236,7 +209,7 @@ class _Run:
             package=str(self._package.pk),
             rows=screening.rows_read,
             good=screening.good,
-            shards=len(self._starts),
+            shards=self._shards,
         )
 
     def _record(self, action: str, **detail: Any) -> None:

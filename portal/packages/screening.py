@@ -1,7 +1,9 @@
 """From manifest rows to items that can run: rendered, counted, and the rest set aside with a reason."""
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -35,6 +37,21 @@ class _Asked:
     key: bytes = b""
 
 
+@dataclass(slots=True)
+class _Group:
+    """Rows whose tokens are being counted. ``firsts`` has for each of ``rows`` the first row with its request.
+
+    The group had ``size`` rows, those that are set aside included, and ``last`` is the number of its last.
+    """
+
+    size: int
+    last: int
+    rows: list[_Asked]
+    firsts: list[int]
+    new: list[_Asked]
+    counted: Future[list[int | UnableToRenderChat]]
+
+
 @dataclass
 class Screening:
     """One pass over a manifest. ``set_aside`` is told every row that cannot run, ``repeated`` every row that needs not.
@@ -64,12 +81,19 @@ class Screening:
         self._waiting: list[SetAsideRow] = []
 
     def items(self, rows: Iterable[Row | BadRow]) -> Iterator[ShardItem]:
-        """The items of ``rows`` that can run, in their order."""
-        for group in grouped(rows):
-            items = self._counted(self._asked(self._unique(self._whole(group))))
-            self.rows_read += len(group)
-            self._tell()
-            yield from items
+        """The items of ``rows`` that can run, in their order.
+
+        While the tokens of one group are counted, in a thread, the group before is taken by whoever asks for items,
+        and the next one is read.
+        """
+        with ThreadPoolExecutor(1, "tokens") as counter:
+            before: _Group | None = None
+            for group in grouped(rows):
+                asked = self._asked(self._unique(self._whole(group)))
+                items = self._items(before) if before else []
+                before = self._counting(group, asked, counter)
+                yield from items
+            yield from self._items(before) if before else []
 
     def _whole(self, group: list[Row | BadRow]) -> list[Row]:
         """Rows in which nothing is missing."""
@@ -120,14 +144,19 @@ class Screening:
                 one.key = key_of(_encode(one.chat))
         return asked
 
-    def _counted(self, rows: list[_Asked]) -> list[ShardItem]:
-        """The rows that the model is to be asked: those of a new request, if it is not too long."""
+    def _counting(self, group: list[Row | BadRow], rows: list[_Asked], counter: ThreadPoolExecutor) -> _Group:
+        """Begin to count the tokens of the new requests among ``rows``; those of earlier groups are known by now."""
         firsts = self._firsts(rows)
         new = [asked for asked, first in zip(rows, firsts, strict=True) if first == asked.row.number]
-        counted = self._count([asked.chat for asked in new])
-        tokens = {asked.row.number: count for asked, count in zip(new, counted, strict=True)}
+        counted = counter.submit(_count, self.tokenizer, [asked.chat for asked in new])
+        return _Group(len(group), group[-1].number, rows, firsts, new, counted)
+
+    def _items(self, group: _Group) -> list[ShardItem]:
+        """The rows of ``group`` that the model is to be asked: those of a new request, if it is not too long."""
+        counted = zip(group.new, group.counted.result(), strict=True)
+        tokens = {asked.row.number: count for asked, count in counted}
         items = []
-        for asked, first in zip(rows, firsts, strict=True):
+        for asked, first in zip(group.rows, group.firsts, strict=True):
             row, count = asked.row, tokens.get(first, 0)
             if isinstance(count, UnableToRenderChat):
                 self._aside(row.number, "template_fault", {"problem": str(count)[:200]}, row.values)
@@ -137,22 +166,18 @@ class Screening:
                 items.append(ShardItem(row=row.number, id=asked.id, request=asked.chat, tokens=count))
             else:
                 self._repeat(row.number, first)
-        self.good += len(items)
-        self.input_tokens += sum(item.tokens for item in items)
-        if self.repeated is not None:  # a row that was set aside, none can repeat
-            fits = {item.row for item in items}
-            self._requests.keep({asked.key: asked.row.number for asked in new if asked.row.number in fits})
+        self._take_in(group, items)
         return items
 
-    def _count(self, chats: list[list[ChatMessage]]) -> Sequence[int | UnableToRenderChat]:
-        """The tokens of each chat, or why it has no form; the halves of a group with such a chat are counted apart."""
-        try:
-            return self.tokenizer.count_chats(chats)
-        except UnableToRenderChat as fault:
-            if len(chats) == 1:
-                return [fault]
-        half = len(chats) // 2
-        return [*self._count(chats[:half]), *self._count(chats[half:])]
+    def _take_in(self, group: _Group, items: list[ShardItem]) -> None:
+        """Count ``group``, and remember its items: later rows can repeat them, but none that was set aside."""
+        self.rows_read += group.size
+        self.good += len(items)
+        self.input_tokens += sum(item.tokens for item in items)
+        if self.repeated is not None:
+            rows = {item.row for item in items}
+            self._requests.keep({asked.key: asked.row.number for asked in group.new if asked.row.number in rows})
+        self._tell(group.last)
 
     def _firsts(self, rows: list[_Asked]) -> list[int]:
         """For each of ``rows`` the first row with its request: its own number, unless it repeats another."""
@@ -172,11 +197,24 @@ class Screening:
         self.by_code[code] += 1
         self._waiting.append(SetAsideRow(row=row, code=code, detail=detail, columns=values))
 
-    def _tell(self) -> None:
-        """Hand over the group's rows set aside, in row order whatever check they failed."""
-        for row in sorted(self._waiting, key=lambda aside: aside.row):
+    def _tell(self, last: int) -> None:
+        """Hand over the rows up to ``last`` that are set aside, in row order whatever check they failed."""
+        waiting = sorted(self._waiting, key=lambda aside: aside.row)
+        told = bisect_right(waiting, last, key=lambda aside: aside.row)
+        for row in waiting[:told]:
             self.set_aside(row)
-        self._waiting.clear()
+        self._waiting = waiting[told:]
+
+
+def _count(tokenizer: Tokenizer, chats: list[list[ChatMessage]]) -> list[int | UnableToRenderChat]:
+    """The tokens of each chat, or why it has no form; the halves of a group with such a chat are counted apart."""
+    try:
+        return [*tokenizer.count_chats(chats)]
+    except UnableToRenderChat as fault:
+        if len(chats) == 1:
+            return [fault]
+    half = len(chats) // 2
+    return [*_count(tokenizer, chats[:half]), *_count(tokenizer, chats[half:])]
 
 
 def differs_from(task: Task, values: Mapping[str, str]) -> dict[str, Any] | None:

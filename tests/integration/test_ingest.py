@@ -214,8 +214,9 @@ def read_interrupted(
     """Read the manifest, doing ``act`` in the middle as another process would."""
     services.start_reading(package=package, by=package.created_by, now=NOW)
     with monkeypatch.context() as patched:
-        original = resolve_name(f"portal.packages.ingest:{step}")
-        patched.setattr(f"portal.packages.ingest.{step}", Interrupted(original, at, act))
+        room = "shard_writer" if step == "dump" else "ingest"
+        original = resolve_name(f"portal.packages.{room}:{step}")
+        patched.setattr(f"portal.packages.{room}.{step}", Interrupted(original, at, act))
         ingest(package_id=package.pk, epoch=package.ingest_epoch, clock=lambda: NOW)
 
 
