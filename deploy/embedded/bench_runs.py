@@ -1,4 +1,4 @@
-"""The programs that ``./run bench ingest`` starts and measures, each alone in a process: ``prepare``, ``ours``, ``peer``.
+"""The programs that ``./run bench ingest`` measures, each alone in a process: ``prepare``, ``ours`` and ``peer``.
 
 Each prints one JSON object. Loading the tokenizer is left out of both sides' time: a Celery worker does it once.
 """
