@@ -21,6 +21,8 @@ NOTHING_READ: Final[Mapping[str, Any]] = MappingProxyType(
         "input_tokens": 0,
         "fixed_prompt_tokens": 0,
         "rows_read": 0,
+        "reading_since": None,
+        "reading_share": None,
         "refusal": None,
         "ingest_attempts": 0,
     }

@@ -69,9 +69,15 @@ class TaskForm(forms.Form):
     def __init__(self, data: Mapping[str, Any] | None = None, *, package: Package) -> None:
         super().__init__(data, initial=_initial(package) | package.typed)
         self.brings_messages = brings_messages(package)
-        columns = package.reading.get("columns", [])
-        self.fields["id_column"].choices = [("", _("Row number")), *((name, name) for name in columns)]  # type: ignore[attr-defined]
+        self._offer_columns(package.reading.get("columns", []))
         self._offer_models(package)
+
+    def _offer_columns(self, columns: list[str]) -> None:
+        """The columns of the file, and what was chosen before the file was read another way: it is said, not lost."""
+        held = self["id_column"].value()
+        lost = [(held, _("%(column)s (not in the file)") % {"column": held})] if held and held not in columns else []
+        choices = [("", _("Row number")), *((name, name) for name in columns), *lost]
+        self.fields["id_column"].choices = choices  # type: ignore[attr-defined]
 
     def _offer_models(self, package: Package) -> None:
         """Only models that can be asked for; beside the field what that leaves out, as far as it matters here."""

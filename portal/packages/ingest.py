@@ -28,7 +28,7 @@ from portal.packages.repeats import RepeatCounts, Repeats
 from portal.packages.results import set_aside_key
 from portal.packages.screening import Screening
 from portal.packages.shard_writer import ShardWriter
-from portal.packages.source import manifest_rows
+from portal.packages.source import Place, manifest_rows
 from portal.packages.store import objects
 from portal.packages.targets import with_targets
 from portal.packages.task import Task, task_of
@@ -74,7 +74,8 @@ def ingest(*, package_id: UUID, epoch: int, clock: Clock = timezone.now) -> None
 def _claimed(package_id: UUID, epoch: int, now: datetime) -> Package | None:
     """The package, with the next epoch for this run alone; ``None`` if somebody else has it."""
     mine = Package.objects.across_departments().filter(pk=package_id, state=PackageState.VALIDATING, ingest_epoch=epoch)
-    if mine.update(ingest_epoch=epoch + 1, ingest_attempts=F("ingest_attempts") + 1, rows_read=0, touched_at=now) != 1:
+    begun = {"rows_read": 0, "reading_since": now, "reading_share": None}
+    if mine.update(ingest_epoch=epoch + 1, ingest_attempts=F("ingest_attempts") + 1, touched_at=now, **begun) != 1:
         return None
     return Package.objects.across_departments().select_related("model", "department").get(pk=package_id)
 
@@ -92,6 +93,7 @@ class _Run:
         self._task = task_of(package)
         self._told_at = clock()
         self._rows_read = 0
+        self._place = Place()
         self._shards = 0
 
     def read(self) -> None:
@@ -116,7 +118,7 @@ class _Run:
     def _write_shards(self, screening: Screening, output_tokens: int, repeats: RepeatCounts) -> None:
         model = self._work_model()
         shards = ShardWriter(self._package, self._store, hold=self._tell, model=model, output_tokens=output_tokens)
-        with manifest_rows(self._package) as manifest:
+        with manifest_rows(self._package, self._place) as manifest:
             items = screening.items(self._rows(manifest))
             for shard in cut(items, model=model, output_tokens=output_tokens, target_s=settings.SHARD_TARGET_S):
                 shards.add(shard, now=self._clock())
@@ -171,7 +173,7 @@ class _Run:
             raise Superseded
 
     def _tell(self) -> None:
-        self._update(rows_read=self._rows_read)
+        self._update(rows_read=self._rows_read, reading_share=self._place.share())
         self._told_at = self._clock()
 
     def _forget_earlier_runs(self) -> None:

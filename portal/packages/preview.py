@@ -1,19 +1,19 @@
 """The live preview of a task: what the first rows become, before anything is saved."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from portal.capacity.model_files import UnableToUseModel
 from portal.capacity.models import LanguageModel
 from portal.departments.models import Department
 from portal.departments.refusals import Refusal, UnableToFind
 from portal.packages import reasons
-from portal.packages.brought import brings_messages
 from portal.packages.manifest import BadRow, Row, UnableToRead
-from portal.packages.manifest.openai_rows import messages_of
 from portal.packages.models import Package
-from portal.packages.prompts import fixed_messages, messages, tokenizer_of
+from portal.packages.prompts import fixed_messages, tokenizer_of
+from portal.packages.screening import Screening
 from portal.packages.task import Task, TaskFields, task_of
 from portal.packages.uploads import first_rows
+from scheduler.records import RepeatedRow, SetAsideRow
 from scheduler.tokenizers import ChatMessage, Tokenizer
 
 SHOWN = 3
@@ -22,12 +22,14 @@ LOOKED_AT = 20
 
 @dataclass(frozen=True)
 class RenderedPrompt:
-    """One row's prompt. ``tokens`` is ``None`` where they could not be counted; ``problem`` a sentence or ``""``."""
+    """One row's prompt. ``tokens`` is ``None`` where they were not counted; ``problem`` a sentence or ``""``."""
 
     row: int
     messages: list[ChatMessage]
     tokens: int | None
     problem: str = ""
+    repeats: int = 0
+    """The earlier row that asks the same, if one does."""
 
 
 @dataclass(frozen=True)
@@ -64,51 +66,26 @@ def preview(*, package: Package, fields: TaskFields, department: Department) -> 
     if package.department_id != department.pk:
         raise UnableToFind(reasons.sentence("file_lost"))
     task = task_of(package, fields)
-    tokenizer = _tokenizer(task.model)
     problems = list(task.problems)
     counted_for = task.model.title if task.model else ""
     if {"system_template", "user_template"} & {problem.field for problem in problems}:
         return Preview((), None, tuple(problems), counted_for)
-    ask = _asking(package, task)
     rows: list[Row | BadRow] = []
     try:
         rows = first_rows(package, LOOKED_AT)
     except UnableToRead as error:
         problems.append(Refusal(reasons.sentence(error.code, error.details), code=error.code, field="file"))
-    prompts = tuple(_rendered(row, task, tokenizer, ask) for row in rows[:SHOWN])
-    fixed = tokenizer.count_chat(fixed_messages(task.system, task.user)) if tokenizer and not ask.is_brought else None
-    return Preview(prompts, fixed, tuple(problems), counted_for, _looked_at(rows, task, ask))
+    tokenizer = _tokenizer(task.model)
+    screened = _screened(rows, task, tokenizer)
+    prompts = tuple(_rendered(row, task, screened) for row in rows[:SHOWN])
+    looked = Looked(len(rows), len(screened.repeats), len(screened.problems))
+    return Preview(prompts, _fixed_tokens(task, tokenizer), tuple(problems), counted_for, looked)
 
 
-@dataclass(frozen=True)
-class _Asking:
-    """How a row becomes what the model reads: put into the task's templates, or brought by the row itself."""
-
-    task: Task
-    is_brought: bool
-
-    def chat(self, row: Row) -> list[ChatMessage]:
-        return messages_of(row.values) if self.is_brought else messages(self.task.system, self.task.user, row.values)
-
-    def blank(self, row: Row) -> str | None:
-        """A column that the prompt needs and the row leaves empty."""
-        if self.is_brought:
-            return None
-        return self.task.system.first_blank(row.values) or self.task.user.first_blank(row.values)
-
-
-def _asking(package: Package, task: Task) -> _Asking:
-    return _Asking(task, brings_messages(package))
-
-
-def _looked_at(rows: list[Row | BadRow], task: Task, ask: _Asking) -> Looked:
-    asked = [_request(ask.chat(row)) for row in rows if isinstance(row, Row) and not ask.blank(row)]
-    repeats = len(asked) - len(set(asked)) if task.runs_repeats_once else 0
-    return Looked(len(rows), repeats, len(rows) - len(asked))
-
-
-def _request(chat: list[ChatMessage]) -> tuple[tuple[str, str], ...]:
-    return tuple((message["role"], message["content"]) for message in chat)
+def _fixed_tokens(task: Task, tokenizer: Tokenizer | None) -> int | None:
+    if tokenizer is None or task.brings_messages:
+        return None
+    return tokenizer.count_chat(fixed_messages(task.system, task.user))
 
 
 def _tokenizer(model: LanguageModel | None) -> Tokenizer | None:
@@ -121,18 +98,42 @@ def _tokenizer(model: LanguageModel | None) -> Tokenizer | None:
         return None
 
 
-def _rendered(row: Row | BadRow, task: Task, tokenizer: Tokenizer | None, ask: _Asking) -> RenderedPrompt:
+@dataclass
+class _Screened:
+    """What became of the rows that were looked at, by their numbers."""
+
+    tokens: dict[int, int] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+    repeats: dict[int, int] = field(default_factory=dict)
+
+    def set_aside(self, row: SetAsideRow) -> None:
+        self.problems[row.row] = reasons.sentence(row.code, row.detail)
+
+    def repeated(self, row: RepeatedRow) -> None:
+        self.repeats[row.row] = row.of
+
+
+def _screened(rows: list[Row | BadRow], task: Task, tokenizer: Tokenizer | None) -> _Screened:
+    """The judgement that the whole manifest will get; without a tokenizer only what can be seen without counting."""
+    found = _Screened()
+    if task.model is None or tokenizer is None:
+        found.problems = {row.number: _seen_in(row, task) for row in rows if _seen_in(row, task)}
+        return found
+    repeated = found.repeated if task.runs_repeats_once else None
+    items = Screening(task, tokenizer, found.set_aside, repeated).items(rows)
+    found.tokens = {item.row: item.tokens for item in items}
+    return found
+
+
+def _seen_in(row: Row | BadRow, task: Task) -> str:
     if isinstance(row, BadRow):
-        return RenderedPrompt(row.number, [], None, reasons.sentence(row.code, row.detail))
-    chat = ask.chat(row)
-    tokens = tokenizer.count_chat(chat) if tokenizer else None
-    return RenderedPrompt(row.number, chat, tokens, _problem(row, task, tokens, ask))
+        return reasons.sentence(row.code, row.detail)
+    blank = task.first_blank(row.values)
+    return reasons.sentence("missing_field", {"column": blank}) if blank else ""
 
 
-def _problem(row: Row, task: Task, tokens: int | None, ask: _Asking) -> str:
-    if blank := ask.blank(row):
-        return reasons.sentence("missing_field", {"column": blank})
-    limit = task.model.context_tokens - task.max_output_tokens if task.model else None
-    if tokens is not None and limit is not None and tokens > limit:
-        return reasons.sentence("too_long", {"tokens": tokens, "limit": limit})
-    return ""
+def _rendered(row: Row | BadRow, task: Task, screened: _Screened) -> RenderedPrompt:
+    problem, repeats = screened.problems.get(row.number, ""), screened.repeats.get(row.number, 0)
+    chat = [] if isinstance(row, BadRow) else task.chat(row.values)
+    tokens = screened.tokens.get(repeats or row.number)
+    return RenderedPrompt(row.number, chat, tokens, problem, repeats)

@@ -16,6 +16,7 @@ from portal.packages.manifest.containers import HEAD, container_of
 from portal.packages.manifest.probe import Probed
 from portal.packages.manifest.reading import Wish
 from portal.packages.models import Package
+from portal.packages.reading_words import encoding_name
 from portal.packages.store import objects
 from portal.packages.uploads import looked_through, reading_of
 from scheduler.domain.lifecycle import EDITABLE, PackageState
@@ -85,7 +86,10 @@ def _probed(package: Package, before: Reading, wish: Wish) -> Probed:
 
 
 def _refusal(error: UnableToRead, wish: Wish, before: Reading) -> UnableToReread:
-    said = reasons.sentence(error.code, error.details)
+    facts = dict(error.details)
+    if "encoding" in facts:
+        facts["encoding"] = encoding_name(facts["encoding"])
+    said = reasons.sentence(error.code, facts)
     return UnableToReread(said, code=error.code, field=_at_fault(error.code, wish, before), **error.details)
 
 

@@ -140,9 +140,9 @@ def test_a_preview_shows_the_first_prompts_with_their_tokens(world: World) -> No
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Judge so good of x"},
     ]
-    assert [prompt.tokens for prompt in seen.prompts] == [9, 7, 8]  # words, and one for each message
+    assert [prompt.tokens for prompt in seen.prompts] == [9, None, 8]  # words, and one for each message; row 2 is blank
     assert seen.fixed_tokens == 6
-    assert seen.fixed_share == pytest.approx(18 / 24)
+    assert seen.fixed_share == pytest.approx(12 / 17)
     assert seen.prompts[1].problem == "“text” is empty, and the prompt needs it. Fill it in."
 
 

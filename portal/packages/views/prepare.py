@@ -18,6 +18,7 @@ from portal.packages import services
 from portal.packages.forms import TaskForm
 from portal.packages.models import Package
 from portal.packages.queries import step_of
+from portal.packages.reading_pace import reading_pace
 from portal.packages.uploads import create_draft, discard_draft
 from portal.packages.views.task_page import columns_of, preview_of, task_page
 from scheduler.domain.lifecycle import EDITABLE, PackageState
@@ -87,7 +88,7 @@ def reading(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
         return redirect(step_of(package), package.pk)
     fragment = request.headers.get("HX-Request")
     template = "packages/fragments/reading.html" if fragment else "packages/reading.html"
-    return render(request, template, {"nav": "packages", "package": package})
+    return render(request, template, {"nav": "packages", "package": package, "pace": reading_pace(package)})
 
 
 @require_POST
