@@ -86,8 +86,7 @@ _encoder = msgspec.json.Encoder()
 def dump(records: Iterable[AnyRecord]) -> bytes:
     """The bytes of an object that holds ``records``."""
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_content_size=False).compressobj()
-    chunks = [compressor.compress(_encoder.encode(record) + b"\n") for record in records]
-    return b"".join([*chunks, compressor.flush()])
+    return compressor.compress(_encoder.encode_lines(records)) + compressor.flush()
 
 
 @contextmanager
