@@ -11,7 +11,8 @@ from django.db import transaction
 from portal.packages import services
 from portal.packages.ingest import ingest
 from portal.packages.manifest import BadRow, Reading, Row, rows
-from portal.packages.manifest.probe import Probe
+from portal.packages.manifest.probe import Probe, Probed
+from portal.packages.manifest.reading import AS_FOUND, Wish
 from portal.packages.manifest.sniff import sniff
 from portal.packages.models import Package
 from portal.packages.uploads import create_draft
@@ -20,12 +21,17 @@ from tests.world import World
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)
 
 
-def reading_of(data: bytes, filename: str = "file.csv", *, chunk: int = 1 << 16) -> Reading:
-    """How the file would be read after an upload in chunks of ``chunk`` bytes."""
+def probed(data: bytes, *, chunk: int = 1 << 16) -> Probed:
+    """What the bytes are, as they are found while they are uploaded in chunks of ``chunk`` bytes."""
     probe = Probe(limit=1 << 30)
     for start in range(0, len(data), chunk):
         probe.feed(data[start : start + chunk])
-    return sniff(io.BytesIO(data), probe.finish(), filename)
+    return probe.finish()
+
+
+def reading_of(data: bytes, filename: str = "file.csv", *, chunk: int = 1 << 16, wish: Wish = AS_FOUND) -> Reading:
+    """How the file would be read after an upload in chunks of ``chunk`` bytes."""
+    return sniff(io.BytesIO(data), probed(data, chunk=chunk), filename, wish)
 
 
 def read(data: bytes, filename: str = "file.csv") -> list[Row | BadRow]:

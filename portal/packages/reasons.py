@@ -53,7 +53,7 @@ ROWS: dict[str, Promise] = {
         "Cell %(cell)s shows the error %(shown)s. Correct its formula, or type the value in its place."
     ),
     "binary_value": gettext_lazy(
-        "Line %(line)s, column %(position)s holds bytes that are no text. Write it as text, or leave it out."
+        "Row %(line)s: “%(column)s” holds bytes that are no text. Write it as text, or leave it out."
     ),
     "ragged_row": gettext_lazy(
         "The row has %(fields)s fields where the heading has %(expected)s. Put text that contains the "

@@ -26,13 +26,15 @@ def rows(stream: BinaryIO, reading: Reading, *, expanded_limit: int = EXPANDED_L
 
 
 def _reader(format_: str) -> Callable[[BinaryIO, Reading], Rows]:
-    from portal.packages.manifest import csv_rows, jsonl_rows, openai_rows, xlsx_rows
+    from portal.packages.manifest import csv_rows, jsonl_rows, openai_rows, parquet_rows, xls_rows, xlsx_rows
 
     return {
         "csv": csv_rows.rows,
         "jsonl": jsonl_rows.rows,
         "openai": openai_rows.rows,
         "xlsx": xlsx_rows.rows,
+        "xls": xls_rows.rows,
+        "parquet": parquet_rows.rows,
     }[format_]
 
 

@@ -3,11 +3,12 @@
 Its content decides; the ending of its name is asked only where the content leaves two readings.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from portal.packages.manifest import text, xlsx_rows
+from portal.packages.manifest import parquet_rows, text, xls_rows, xlsx_rows
 from portal.packages.manifest.archives import Kind, kind_of, only_file, opened, shown_name
 from portal.packages.manifest.damage import damage_told
 from portal.packages.manifest.packing import EXPANDED_LIMIT, seekable, unpacked
@@ -16,6 +17,11 @@ from portal.packages.manifest.reading import AS_FOUND, Reading, UnableToRead, Wi
 
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 PACKED_SUFFIXES = frozenset({".gz", ".gzip", ".zst", ".zstd", ".zip"})
+_BINARY: dict[str, Callable[[BinaryIO, Wish], Reading]] = {
+    "xlsx": xlsx_rows.describe,
+    "ole": xls_rows.describe,
+    "parquet": parquet_rows.describe,
+}
 _CHUNK = 1 << 20
 
 
@@ -48,8 +54,8 @@ def _kind_of(stream: BinaryIO, found: Probed) -> str:
 
 
 def _described(stream: BinaryIO, found: Probed, kind: str, filename: str, wish: Wish) -> Reading:
-    if kind == "xlsx":
-        return xlsx_rows.describe(stream, wish)
+    if describe := _BINARY.get(kind):
+        return describe(stream, wish)
     return text.describe(stream, found, is_json=suffix_of(filename) in JSON_SUFFIXES, wish=wish)
 
 

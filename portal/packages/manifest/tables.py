@@ -1,6 +1,6 @@
 """Rows of a table whose cells are texts already: heading, numbering, and what sets a row aside. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple, Protocol, TypeVar
@@ -86,15 +86,20 @@ def _numbered(lines: list[Line]) -> tuple[str, ...]:
 
 def rows(lines: Lines, reading: Reading) -> Rows:
     """The rows of a table, blank ones between them included; see ``portal.packages.manifest.rows``."""
-    numbering = Numbering()
     first = next(lines, None)
     if first is None:
         raise UnableToRead("no_sheet")
-    last = first.number if reading.has_heading else first.number - 1
-    for line in lines if reading.has_heading else chain([first], lines):
+    if reading.has_heading:
+        return _rows(lines, reading, first.number, first.texts)
+    return _rows(chain([first], lines), reading, first.number - 1, {})
+
+
+def _rows(lines: Lines, reading: Reading, last: int, heading: dict[int, str]) -> Rows:
+    numbering = Numbering()
+    for line in lines:
         numbering.blank(last + 1, line.number - last - 1)
         yield from numbering.released()
-        yield _row(numbering.next(), line, reading, first)
+        yield row_of(numbering.next(), line, reading.columns, heading)
         last = line.number
 
 
@@ -102,8 +107,9 @@ def _filled(texts: dict[int, str], width: int) -> list[str]:
     return [texts.get(column, "") for column in range(1, width + 1)]
 
 
-def _row(number: int, line: Line, reading: Reading, first: Line) -> Row | BadRow:
-    columns, texts = reading.columns, line.texts
+def row_of(number: int, line: Line, columns: tuple[str, ...], heading: Mapping[int, str] | None = None) -> Row | BadRow:
+    """The row that ``line`` is; ``heading`` are the texts of the line that names the columns."""
+    texts = line.texts
     values = dict(zip(columns, _filled(texts, len(columns)), strict=True))
     place = {"line": line.number}
     if line.fault:
@@ -115,7 +121,7 @@ def _row(number: int, line: Line, reading: Reading, first: Line) -> Row | BadRow
         beyond = "\t".join(text for column, text in texts.items() if column > len(columns))
         detail = {"fields": width, "expected": len(columns), **place}
         return BadRow(number, "ragged_row", detail, {**values, RAW: beyond})
-    if reading.has_heading and len(texts) > 1 and texts == first.texts:
+    if heading and len(heading) > 1 and texts == heading:
         return BadRow(number, "repeated_heading", place, values)
     return Row(number, values)
 

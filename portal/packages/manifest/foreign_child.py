@@ -1,0 +1,322 @@
+"""Reads one file of a format whose library cannot be bounded from within, in a process of its own.
+
+Run as a script by :mod:`portal.packages.manifest.foreign`, with no more of the portal than this file: standard input
+is the file, standard output gets lines of JSON. The first says what the file is, each further one is a list of rows,
+or of columns, the last is ``{"end": true}`` or ``{"error": code, …facts}``. Whatever happens here ends this process
+alone.
+"""
+
+import datetime
+import decimal
+import json
+import mmap
+import os
+import resource
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+OPEN_FILES: Final = 64
+MOST_TEXT: Final = 1_000_001
+"""Characters of one text: one more than a field may have, so that the reader can tell."""
+MOST_LINE: Final = 4_000_001
+WRITTEN_AT_ONCE: Final = 1 << 18
+"""Characters after which rows are handed over, at most one row late."""
+FILE: Final = "/dev/fd/0"
+
+
+class Unreadable(Exception):
+    """The file cannot be read: a code, and facts."""
+
+    def __init__(self, code: str, **facts: Any) -> None:
+        super().__init__(code)
+        self.told = {"error": code, **facts}
+
+
+def say(found: Any) -> None:
+    """One line of JSON to whoever started this."""
+    sys.stdout.buffer.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def say_rows(rows: Iterator[list[Any]]) -> None:
+    """Rows as they come, several in a line."""
+    held: list[list[Any]] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += _size(row)
+        if size > WRITTEN_AT_ONCE or len(held) >= 1_000:
+            say(held)
+            held, size = [], 0
+    if held:
+        say(held)
+
+
+def _size(row: list[Any]) -> int:
+    return sum(len(cell[-1]) + 10 for cell in row[1])
+
+
+def _within(cells: Iterator[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """``cells``, each with its text last, as much of them as shows that a row is too long."""
+    kept: list[tuple[Any, ...]] = []
+    left = MOST_LINE
+    for cell in cells:
+        text = cell[-1][: min(MOST_TEXT, left)]
+        left -= len(text)
+        kept.append((*cell[:-1], text))
+        if left <= 0:
+            break
+    return kept
+
+
+# --- .xls ---------------------------------------------------------------------------------------------------------
+
+
+def read_xls(wished: str) -> None:
+    """Rows ``[number, [[column, kind, format code, text], …]]`` of the wished sheet, or the first one with cells."""
+    import xlrd
+
+    try:
+        book = xlrd.open_workbook(FILE, formatting_info=True, on_demand=True, ragged_rows=True, logfile=_Nowhere())
+    except MemoryError:
+        raise
+    except Exception as error:  # it raises whatever a wrong byte leads to
+        raise _not_xls(str(error)) from error
+    hidden = book._sheet_visibility  # told elsewhere only by sheets that are loaded: 1 by a person, 2 by a program
+    ordered = sorted(range(book.nsheets), key=lambda at: hidden[at])
+    names = [book.sheet_names()[at] for at in ordered if hidden[at] < 2]
+    if wished and wished not in names:
+        raise Unreadable("unknown_sheet", sheet=wished[:255])
+    for name in [wished] if wished else names:
+        sheet = book.sheet_by_name(name)
+        if wished or any(ctype not in _EMPTY for at in range(sheet.nrows) for ctype in sheet.row_types(at)):
+            break
+        book.unload_sheet(name)
+    else:
+        raise Unreadable("no_sheet")
+    merged = [[top + 1, left + 1, bottom, right] for top, bottom, left, right in sheet.merged_cells]
+    say({"sheet": name, "sheets": names, "is_mac": book.datemode == 1, "merged": merged})
+    say_rows(_xls_rows(book, sheet))
+
+
+_EMPTY: Final = (0, 6)
+
+
+class _Nowhere:
+    """Where the library's remarks go."""
+
+    def write(self, _text: str) -> None:
+        """Nothing."""
+
+    def flush(self) -> None:
+        """Nothing."""
+
+
+def _xls_rows(book: Any, sheet: Any) -> Iterator[list[Any]]:
+    for at in range(sheet.nrows):
+        cells = _within(_xls_cells(book, sheet.row(at)))
+        if cells:
+            yield [at + 1, cells]
+
+
+def _xls_cells(book: Any, row: list[Any]) -> Iterator[tuple[int, str, str, str]]:
+    from xlrd.biffh import error_text_from_code
+
+    for column, cell in enumerate(row, start=1):
+        match cell.ctype:
+            case 1 if cell.value:
+                yield column, "text", "", cell.value
+            case 2 | 3:
+                yield column, "n", _xls_format(book, cell.xf_index), _digits(cell.value)
+            case 4:
+                yield column, "b", "", str(int(cell.value))
+            case 5:
+                yield column, "e", "", error_text_from_code.get(cell.value, "#ERROR")
+
+
+def _xls_format(book: Any, at: int | None) -> str:
+    try:
+        return str(book.format_map[book.xf_list[at].format_key].format_str)
+    except (IndexError, KeyError, TypeError):
+        return "General"
+
+
+def _digits(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 10**15 else repr(value)
+
+
+_OTHERS: Final = (
+    ("EncryptedPackage", "locked_file", ""),
+    ("WordDocument", "wrong_format", "Word (.doc)"),
+    ("PowerPoint Document", "wrong_format", "PowerPoint (.ppt)"),
+    ("__properties_version1.0", "wrong_format", "Outlook (.msg)"),
+)
+
+
+def _not_xls(why: str) -> Unreadable:
+    if "encrypted" in why:
+        return Unreadable("locked_file")
+    with Path(FILE).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for stream, code, found in _OTHERS:
+            if data.find(stream.encode("utf-16-le")) >= 0:
+                return Unreadable(code, **({"found": found} if found else {}))
+    return Unreadable("broken_table")
+
+
+# --- .parquet -----------------------------------------------------------------------------------------------------
+
+ROWS_AT_ONCE: Final = 512
+
+
+def read_parquet(_wished: str) -> None:
+    """Columns of texts, a few hundred rows at a time: ``""`` for nulls, ``null`` for bytes that are no text."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    with Path(FILE).open("rb") as file:
+        try:
+            parquet = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+        except (pa.ArrowException, OSError) as error:
+            raise Unreadable("locked_file" if "crypt" in str(error) else "broken_table") from error
+        schema = parquet.schema_arrow
+        places = [at for at, name in enumerate(schema.names) if not name.startswith("__index_level_")]
+        say({"columns": [schema.names[at] for at in places], "rows": parquet.metadata.num_rows})
+        for batch in parquet.iter_batches(batch_size=ROWS_AT_ONCE, use_threads=False):
+            _say_batch([batch.column(at) for at in places], batch.num_rows)
+
+
+def _say_batch(columns: list[Any], rows: int) -> None:
+    """One line of JSON for so many rows, or several where their texts are long."""
+    texts = [_texts(column) for column in columns]
+    sizes = [sum(len(text or "") for text in column) for column in texts]
+    if sum(sizes) <= MOST_LINE:
+        say(texts)
+    elif rows == 1:
+        say([[text] for text in _cut([column[0] for column in texts])])
+    else:
+        del texts
+        half = rows // 2
+        _say_batch([column.slice(0, half) for column in columns], half)
+        _say_batch([column.slice(half) for column in columns], rows - half)
+
+
+def _cut(row: list[str | None]) -> list[str | None]:
+    """As much of a row as shows that it is too long."""
+    left = MOST_LINE
+    for at, text in enumerate(row):
+        row[at] = text and text[: min(MOST_TEXT, left)]
+        left -= len(row[at] or "")
+    return row
+
+
+def _texts(array: Any) -> list[str | None]:
+    """The values of a column as text, ``""`` for nulls, ``None`` for bytes that are no text."""
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        array = array.dictionary_decode()
+        kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _texts(array.storage) if not hasattr(kind, "__uuid__") else _plain(array, str)
+    if pa.types.is_timestamp(kind):
+        return _plain(array.cast(pa.timestamp("us", kind.tz), safe=False), _moment)
+    if pa.types.is_float32(kind) or pa.types.is_float16(kind):
+        return _plain(array.cast(pa.float32()).cast(pa.string()), _shortest)
+    return _plain(array, _PLAIN.get(str(kind), _other))
+
+
+def _plain(array: Any, text_of: Callable[[Any], str | None]) -> list[str | None]:
+    return ["" if value is None else text_of(value) for value in array.to_pylist()]
+
+
+def _other(value: Any) -> str | None:
+    """Any value by what Python makes of it; values within values as JSON."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case bytes():
+            return _decoded(value)
+        case float():
+            return _shortest(repr(value))
+        case decimal.Decimal():
+            return f"{value:f}"
+        case datetime.datetime():
+            return _moment(value)
+        case list() | dict() | tuple():
+            return json.dumps(value, ensure_ascii=False, default=_within_json)
+    return str(value)
+
+
+def _within_json(value: Any) -> str:
+    text = _other(value)
+    return value.hex() if text is None else text
+
+
+def _decoded(value: bytes) -> str | None:
+    """Older writers do not say which bytes are text; what is UTF-8 is taken for it."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _moment(value: datetime.datetime) -> str:
+    return value.isoformat(sep=" ")
+
+
+def _shortest(digits: str) -> str:
+    """A number without exponent and without ``.0``; what is no number is nothing."""
+    number = decimal.Decimal(digits)
+    if number.is_nan():
+        return ""
+    text = f"{number:f}" if number.is_finite() else digits
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_PLAIN: Final[dict[str, Callable[[Any], str | None]]] = {
+    "string": str, "large_string": str, "int8": str, "int16": str, "int32": str, "int64": str,
+    "uint8": str, "uint16": str, "uint32": str, "uint64": str, "double": lambda value: _shortest(repr(value)),
+}  # fmt: skip
+
+
+# --- the process --------------------------------------------------------------------------------------------------
+
+
+def limit_resources(memory_bytes: int, cpu_s: int) -> None:
+    """What a file may cost. The library's own threads and caches are kept out of it by the environment."""
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+
+
+def main(kind: str, wished: str, memory_bytes: str, cpu_s: str) -> NoReturn:
+    """Read standard input as ``kind``, within so many bytes of writable memory and seconds of the processor."""
+    limit_resources(int(memory_bytes), int(cpu_s))
+    try:
+        {"xls": read_xls, "parquet": read_parquet}[kind](wished)
+        told: dict[str, Any] = {"end": True}
+    except Unreadable as error:
+        told = error.told
+    except MemoryError:
+        told = {"error": "table_too_large"}
+    except BrokenPipeError:
+        os._exit(1)
+    except Exception as error:
+        is_memory = type(error).__name__ == "ArrowMemoryError" or "alloc" in str(error)
+        told = {"error": "table_too_large" if is_memory else "broken_table"}
+    say(told)
+    os._exit(0)  # no library gets to tidy up what it may have broken
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
