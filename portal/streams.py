@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
+from contextvars import Context
 from typing import Any
 
 Message = Mapping[str, Any]
@@ -43,7 +44,9 @@ class Stream:
         """Nothing is kept here."""
 
     def _next_chunk(self) -> bytes:
-        coming = asyncio.run_coroutine_threadsafe(self._receive(), self._loop)
+        # Reading goes on in the context in which it is asked for, also with the connection's next request: in an empty
+        # one, as the view's own thread would be looked for there when it is gone.
+        coming = Context().run(asyncio.run_coroutine_threadsafe, self._receive(), self._loop)
         try:
             return coming.result(PATIENCE_S)
         except TimeoutError as error:
