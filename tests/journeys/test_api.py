@@ -74,6 +74,21 @@ def test_a_submitted_package_is_read_and_its_rows_add_up(quoted: dict[str, Any])
     assert rows["total"] == sum(rows[part] for part in ("succeeded", "quarantined", "failed", "cancelled", "to_go"))
 
 
+def test_a_script_can_say_how_its_file_is_read(alice: Client) -> None:
+    """Between the separators stand commas, which are what would be found."""
+    data = "編號,甲^text,乙\n1,2^好,好\n".encode("big5")
+    answer = submit(alice, data, prompt="{{text,乙}}", id_column="", reading={"encoding": "big5", "delimiter": "^"})
+    assert answer.status_code == 201
+    assert answer.json()["columns"] == ["編號,甲", "text,乙"]
+    assert (answer.json()["encoding"], answer.json()["certainty"]) == ("big5", "chosen")
+
+
+def test_a_wish_that_a_file_does_not_fit_leaves_nothing_behind(alice: Client, world: World) -> None:
+    answer = submit(alice, "id,text\n1,好\n".encode("gb18030"), reading={"encoding": "utf-8"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "wrong_encoding")
+    assert not Package.objects.for_department(world.retail).exists()
+
+
 def test_an_offer_is_accepted_once_however_often_it_is_sent(alice: Client, quoted: dict[str, Any]) -> None:
     offer = post(alice, f"/packages/{quoted['id']}/quotes", {"tier": "standard"}).json()
     assert offer["is_feasible"]
