@@ -17,11 +17,14 @@ from portal.departments.access import owned
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal
 from portal.packages import control, corrections, downloads, quoting, services, uploads
+from portal.packages.manifest.reading import AS_FOUND
 from portal.packages.models import Package
+from portal.packages.tables import Format
 
 router = Router(tags=["packages"])
 Limit = Annotated[int, Field(ge=1, le=100)]
 REFUSED: dict[int, Any] = {401: ErrorOut, 403: ErrorOut, 404: ErrorOut, 409: ErrorOut, 413: ErrorOut, 422: ErrorOut}
+MADE: dict[int, Any] = {200: None, 429: ErrorOut, **REFUSED}
 
 
 @router.post("/packages", response={201: PackageOut, **REFUSED}, summary="Submit a manifest with its task")
@@ -36,6 +39,7 @@ def submit(request: HttpRequest, task: Body[TaskIn], file: File[UploadedFile]) -
         filename=file.name or "",
         chunks=file.chunks(),
         name=task.name,
+        wish=task.reading.wish() if task.reading else AS_FOUND,
         now=timezone.now(),
     )
     try:
@@ -48,7 +52,7 @@ def submit(request: HttpRequest, task: Body[TaskIn], file: File[UploadedFile]) -
 
 
 def _with_task(package: Package, task: TaskIn, *, by: Person) -> Package:
-    fields = task.model_dump(exclude={"name", "model", "prompt", "system"})
+    fields = task.model_dump(exclude={"name", "model", "prompt", "system", "reading"})
     return services.save_task(
         package=package,
         by=by,
@@ -123,20 +127,24 @@ def correct(request: HttpRequest, ref: UUID, file: File[UploadedFile]) -> Status
     return Status(201, queries.shown(correction))
 
 
-@router.get("/packages/{uuid:ref}/results", response={200: None, **REFUSED}, summary="Results in manifest order")
+@router.get("/packages/{uuid:ref}/results", response=MADE, summary="Results in manifest order")
 def results(
     request: HttpRequest,
     ref: UUID,
-    format: Literal["jsonl", "csv"] = "jsonl",
+    format: Format = "jsonl",
 ) -> StreamingHttpResponse:
-    """While the package runs: what has finished so far. CSV is for Excel (UTF-8 with a byte order mark)."""
+    """While the package runs: what has finished so far. CSV is for Excel, too (UTF-8 with a byte order mark)."""
     return downloads.answer(request, _package(request, ref), f"results.{format}")
 
 
-@router.get("/packages/{uuid:ref}/quarantine", response={200: None, **REFUSED}, summary="Rows set aside, as CSV")
-def quarantine(request: HttpRequest, ref: UUID) -> StreamingHttpResponse:
-    """Each with its row number, reason and original columns."""
-    return downloads.answer(request, _package(request, ref), "quarantine.csv")
+@router.get("/packages/{uuid:ref}/quarantine", response=MADE, summary="Rows set aside")
+def quarantine(
+    request: HttpRequest,
+    ref: UUID,
+    format: Literal["csv", "xlsx"] = "csv",
+) -> StreamingHttpResponse:
+    """Each with its row number, reason and original columns. Corrected, the file can be handed over again."""
+    return downloads.answer(request, _package(request, ref), f"quarantine.{format}")
 
 
 @router.get("/packages/{uuid:ref}/report", response={200: None, **REFUSED}, summary="The report of a finished package")

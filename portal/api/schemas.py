@@ -8,8 +8,25 @@ from ninja import Schema
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from portal.capacity.models import Quote
+from portal.packages.manifest.reading import Wish
 from portal.packages.models import Package
 from portal.packages.progress import Progress
+
+
+class ReadingIn(BaseModel):
+    """How the manifest is to be read; what is left out is found by itself."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    encoding: str | None = Field(None, description="utf-8, gb18030, big5, utf-16-le, utf-16-be or windows-1252")
+    delimiter: str | None = Field(None, description="CSV: one character")
+    quote: str | None = Field(None, description='CSV: the quotation mark; "" if quotation marks are text')
+    has_heading: bool | None = Field(None, description="does the first row name the columns?")
+    sheet: str | None = Field(None, description="workbooks: the name of the sheet")
+
+    def wish(self) -> Wish:
+        """As the reader of manifests takes it."""
+        return Wish(**self.model_dump())
 
 
 class TaskIn(BaseModel):
@@ -30,6 +47,7 @@ class TaskIn(BaseModel):
     max_output_tokens: int = 64
     temperature: float = 0.0
     run_repeats_once: bool = Field(True, description="rows that ask the same get one answer and are charged once")
+    reading: ReadingIn | None = None
 
     @field_validator("name", "model")
     @classmethod

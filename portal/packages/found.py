@@ -1,7 +1,7 @@
 """What reading a manifest found, in a sentence that people read before anything is paid."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import ngettext
 
 from portal.packages.models import Package
 from portal.packages.progress import progress_of
@@ -22,7 +22,7 @@ def found_words(package: Package) -> str:
     if aside:
         parts.append(ngettext("%(n)s is set aside", "%(n)s are set aside", aside) % {"n": count(aside)})
     total = ngettext("%(n)s row", "%(n)s rows", rows) % {"n": count(rows)}
-    joined = pgettext("between the parts of a sum", ", ").join(parts)
+    joined = _(", ").join(parts)
     return _("%(total)s: %(parts)s.") % {"total": total, "parts": joined}
 
 

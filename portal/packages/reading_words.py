@@ -6,18 +6,18 @@ from typing import Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from portal.packages.manifest import Reading
 
-FORMATS: Final = {
-    "csv": gettext_lazy("CSV"),
-    "jsonl": gettext_lazy("JSON Lines"),
+FORMATS: Final[dict[str, str | Promise]] = {
+    "csv": "CSV",
+    "jsonl": "JSON Lines",
     "openai": gettext_lazy("OpenAI batch requests"),
-    "xlsx": gettext_lazy("Excel (.xlsx)"),
-    "xls": gettext_lazy("Excel 97–2003 (.xls)"),
-    "ods": gettext_lazy("OpenDocument (.ods)"),
-    "parquet": gettext_lazy("Parquet"),
+    "xlsx": "Excel (.xlsx)",
+    "xls": "Excel 97–2003 (.xls)",
+    "ods": "OpenDocument (.ods)",
+    "parquet": "Parquet",
 }
 ENCODINGS: Final[dict[str, str]] = {
     "utf-8": "UTF-8",
@@ -62,7 +62,7 @@ LABELS: Final = {
     "delimiter": gettext_lazy("Delimiter"),
     "quote": gettext_lazy("Quoting"),
     "has_heading": gettext_lazy("Heading"),
-    "sheet": pgettext_lazy("of a workbook", "Sheet"),
+    "sheet": gettext_lazy("Sheet"),
 }
 _CERTAINTIES: Final = {
     "chosen": gettext_lazy("as you chose"),

@@ -12,7 +12,6 @@ from portal.packages.models import Package
 from portal.packages.store import objects
 from scheduler.objects import ObjectNotFound
 
-
 _TOLD_BY_PLACE: Final = frozenset({"csv", "jsonl", "openai", "xlsx"})
 """Formats that are read where they lie; of others a copy is read that is laid out in another way."""
 

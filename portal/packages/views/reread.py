@@ -37,8 +37,7 @@ def reread(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
         return _card(request, package, None if is_read else choice)
     if is_read:
         return redirect("packages:task", package.pk)
-    form = TaskForm(package=package)
-    return task_page(request, package, form, status=422, **file_context(package, form, choice))
+    return task_page(request, package, TaskForm(package=package), choice=choice, status=422)
 
 
 def _is_reread(request: HttpRequest, package: Package, choice: ReadingForm, person: Person) -> bool:

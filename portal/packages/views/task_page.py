@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from portal.packages import reasons, services
+from portal.packages.brought import brings_messages
 from portal.packages.forms import TaskForm
 from portal.packages.found import set_aside_of
 from portal.packages.manifest import BadRow, Reading, UnableToRead
@@ -36,9 +37,9 @@ class FirstRow:
 
 
 def task_page(
-    request: HttpRequest, package: Package, form: TaskForm, *, status: int = 200, **more: Any
+    request: HttpRequest, package: Package, form: TaskForm, *, choice: ReadingForm | None = None, status: int = 200
 ) -> HttpResponse:
-    """The whole page; ``more`` goes to the template as well."""
+    """The whole page; ``choice`` as for :func:`file_context`."""
     was_sent = form.is_bound
     context = {
         "nav": "packages",
@@ -46,8 +47,7 @@ def task_page(
         "preview": preview_of(package, form) if was_sent or _is_begun(package) else None,
         "refusal": None if was_sent else reasons.refusal_sentence(package.refusal),
         "set_aside": set_aside_of(package),
-        **file_context(package, form),
-        **more,
+        **file_context(package, form, choice),
     }
     return render(request, "packages/task.html", context, status=status)
 
@@ -83,7 +83,7 @@ def preview_of(package: Package, form: TaskForm) -> services.Preview:
 
 
 def _is_begun(package: Package) -> bool:
-    return bool(package.typed.get("user_template", package.user_template))
+    return brings_messages(package) or bool(package.typed.get("user_template", package.user_template))
 
 
 def _rows(package: Package) -> list[FirstRow]:
