@@ -7,7 +7,7 @@
   const RETRY_MS = [0, 1000, 2000, 4000, 8000, 15000, ...new Array(20).fill(20000)];
   const PACE_MS = 5000;
   const SILENCE_MS = 20000; // a connection that takes no byte for so long is dead, whatever the browser believes
-  const PATCH = "application/offset+octet-stream";
+  const PASSING = new Set([0, 409, 423, 500, 502, 503, 504]);
   const ADDRESS = "Slackwater-Address";
   const language = document.documentElement.lang;
 
@@ -65,202 +65,15 @@
     return kept ? kept[1] : form.elements.csrfmiddlewaretoken.value;
   };
 
-  const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const statusOf = (error) => (error.originalResponse ? error.originalResponse.getStatus() : 0);
+  const isSignedOut = (error) => Boolean(error.causingError && error.causingError.isSignedOut);
 
-  /* --- one drop zone ----------------------------------------------------------------------------------------- */
-  const setUpDrop = (form) => {
-    const part = (name) => form.querySelector(`[data-${name}]`);
-    const input = form.querySelector("input[type=file]");
-    const sending = part("sending");
-    const words = sending.dataset;
-    const endpoint = new URL(words.endpoint, window.location.href).href;
-    const owner = `slackwater-${words.person}-${words.corrects}`;
-    const pace = newPace();
-    let upload = null;
-    let isGoing = false;
-    let isInterrupted = false;
-    let movedAt = 0;
+  /* Before tus takes a signed-out person's upload for one that is gone, and begins another. */
+  const refuseToForget = (_request, response) => {
+    if (response.getStatus() === 401) throw Object.assign(new Error("signed out"), { isSignedOut: true });
+  };
 
-    const say = (text) => {
-      part("said").textContent = text;
-    };
-
-    const show = (state) => {
-      isGoing = state === "going";
-      isInterrupted = false;
-      sending.hidden = state === "idle";
-      part("pause").hidden = state !== "going";
-      part("go-on").hidden = state !== "held";
-      forgetPace();
-    };
-
-    const forgetPace = () => {
-      part("pace-said").textContent = "";
-      pace.forget();
-      movedAt = performance.now();
-    };
-
-    const interrupted = () => {
-      isInterrupted = true;
-      forgetPace();
-      say(words.broken);
-    };
-
-    const restart = () => {
-      upload.abort();
-      upload.start();
-    };
-
-    const fail = (text) => {
-      upload = null;
-      show("idle");
-      say("");
-      part("error").textContent = text;
-      input.value = "";
-      input.setAttribute("aria-invalid", String(Boolean(text)));
-    };
-
-    const hold = (text) => {
-      show("held");
-      say(text);
-      part("go-on").focus();
-    };
-
-    const progressed = (sent, total) => {
-      isInterrupted = false;
-      movedAt = performance.now();
-      part("progress").value = total ? (sent / total) * 100 : 0;
-      part("bytes").textContent = `${sizeText(sent)} / ${sizeText(total)}`;
-      pace.saw(sent);
-      const rate = pace.perSecond();
-      const isThere = sent === total;
-      part("pace-said").textContent =
-        rate > 0 && !isThere
-          ? filled(words.pace, { rate: sizeText(rate), time: timeText((total - sent) / rate) })
-          : "";
-      say(isThere ? words.looking : "");
-      part("pause").hidden = isThere;
-      if (isThere) isGoing = false;
-    };
-
-    /* All has arrived, but nobody heard what became of it: ask until somebody knows. */
-    const finish = async (address, size) => {
-      const headers = { "Tus-Resumable": "1.0.0", "Upload-Offset": String(size), "Content-Type": PATCH };
-      for (const ms of RETRY_MS) {
-        await wait(ms);
-        const sent = { method: "PATCH", headers: { ...headers, "X-CSRFToken": tokenOf(form) }, body: "" };
-        const answer = await fetch(address, sent).catch(() => null);
-        const next = answer && answer.headers.get(ADDRESS);
-        if (next) return window.location.assign(next);
-        if (answer && answer.status < 500 && answer.status !== 423) {
-          return fail(sentenceIn(await answer.text()) || words.failed);
-        }
-      }
-      return hold(words.failed);
-    };
-
-    const succeeded = ({ lastResponse }) => {
-      const next = lastResponse.getHeader(ADDRESS);
-      if (next) window.location.assign(next);
-      else finish(upload.url, upload.file.size);
-    };
-
-    /* What has arrived is kept whatever happens, unless the file itself is refused. */
-    const failed = (error) => {
-      const status = error.originalResponse ? error.originalResponse.getStatus() : 0;
-      const sentence = error.originalResponse ? sentenceIn(error.originalResponse.getBody()) : "";
-      if (error.causingError && error.causingError.isSignedOut) hold(words.signedOut);
-      else if (status === 403 && !sentence) hold(words.stale);
-      else if (status === 0 || status >= 500) hold(sentence || words.failed);
-      else fail(sentence || words.failed);
-    };
-
-    const shouldRetry = (error) => {
-      const status = error.originalResponse ? error.originalResponse.getStatus() : 0;
-      const isSignedOut = Boolean(error.causingError && error.causingError.isSignedOut);
-      const isPassing = [0, 409, 423, 500, 502, 503, 504].includes(status) && !isSignedOut;
-      if (isPassing) interrupted();
-      return isPassing;
-    };
-
-    /* Before tus takes it for an upload that is gone, and begins another one. */
-    const heard = (_request, response) => {
-      if (response.getStatus() === 401) throw Object.assign(new Error("signed out"), { isSignedOut: true });
-    };
-
-    const options = (file) => ({
-      endpoint,
-      chunkSize: PIECE,
-      retryDelays: RETRY_MS,
-      removeFingerprintOnSuccess: true,
-      fingerprint: () => Promise.resolve([owner, file.name, file.size, file.lastModified].join("-")),
-      metadata: { filename: file.name, ...(words.corrects ? { corrects: words.corrects } : {}) },
-      headers: { Accept: "application/json" },
-      onBeforeRequest: (request) => request.setHeader("X-CSRFToken", tokenOf(form)),
-      onAfterResponse: heard,
-      onShouldRetry: shouldRetry,
-      onProgress: progressed,
-      onSuccess: succeeded,
-      onError: failed,
-    });
-
-    const send = async (file) => {
-      if (upload) upload.abort();
-      upload = new tus.Upload(file, options(file));
-      part("error").textContent = "";
-      part("name").textContent = file.name;
-      input.removeAttribute("aria-invalid");
-      progressed(0, file.size);
-      show("going");
-      say("");
-      const previous = await upload.findPreviousUploads();
-      if (previous.length) upload.resumeFromPreviousUpload(previous[previous.length - 1]);
-      upload.start();
-    };
-
-    const goOn = () => {
-      show("going");
-      say("");
-      upload.start();
-    };
-
-    /* What was left behind by a closed page: named, so that the same file is chosen again. */
-    const remind = async () => {
-      const kept = await tus.defaultOptions.urlStorage.findAllUploads();
-      const mine = kept.filter((one) => one.urlStorageKey.startsWith(`tus::${owner}-`)).pop();
-      if (!mine) return;
-      const answer = await fetch(mine.uploadUrl, { method: "HEAD", headers: { "Tus-Resumable": "1.0.0" } });
-      const bytes = Number(answer.headers.get("Upload-Offset"));
-      if (!answer.ok || answer.headers.has(ADDRESS)) tus.defaultOptions.urlStorage.removeUpload(mine.urlStorageKey);
-      else if (bytes && !upload) say(filled(words.unfinished, { bytes: sizeText(bytes), name: mine.metadata.filename }));
-    };
-
-    part("send").hidden = true;
-    part("choose").hidden = false;
-    remind().catch(() => {});
-    input.addEventListener("change", () => input.files.length && send(input.files[0]));
-    part("pause").addEventListener("click", () => {
-      upload.abort();
-      hold(words.paused);
-    });
-    part("go-on").addEventListener("click", goOn);
-    part("stop").addEventListener("click", () => {
-      upload.abort(true).catch(() => {}); // what cannot be told now is swept after a day
-      fail("");
-    });
-    window.addEventListener("offline", () => {
-      if (!isGoing) return;
-      upload.abort();
-      interrupted();
-    });
-    window.addEventListener("online", () => {
-      if (isInterrupted) restart();
-    });
-    setInterval(() => {
-      if (!isGoing || isInterrupted || performance.now() - movedAt < SILENCE_MS) return;
-      interrupted();
-      restart();
-    }, 1000);
+  const listenToDrops = (form, take) => {
     form.addEventListener("dragover", (event) => {
       event.preventDefault();
       form.classList.add("over");
@@ -271,9 +84,236 @@
     form.addEventListener("drop", (event) => {
       event.preventDefault();
       form.classList.remove("over");
-      if (event.dataTransfer.files.length) send(event.dataTransfer.files[0]);
+      if (event.dataTransfer.files.length) take(event.dataTransfer.files[0]);
     });
   };
 
-  if (tus.isSupported) document.querySelectorAll("form[data-drop]").forEach(setUpDrop);
+  const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  /* --- one drop zone ----------------------------------------------------------------------------------------- */
+  class DropZone {
+    #form;
+    #words;
+    #owner;
+    #pace = newPace();
+    #upload = null;
+    #state = "idle"; // going, held, or arrived: all is there, and its answer is not
+    #isInterrupted = false;
+    #movedAt = 0;
+
+    constructor(form) {
+      this.#form = form;
+      this.#words = this.#part("sending").dataset;
+      this.#owner = `slackwater-${this.#words.person}-${this.#words.corrects}`;
+      this.#part("send").hidden = true;
+      this.#part("choose").hidden = false;
+      this.#listenToPeople();
+      this.#listenToTheLine();
+      this.#remind().catch(() => {});
+    }
+
+    #part(name) {
+      return this.#form.querySelector(`[data-${name}]`);
+    }
+
+    get #input() {
+      return this.#form.querySelector("input[type=file]");
+    }
+
+    /* --- what is seen --- */
+    #say(text) {
+      this.#part("said").textContent = text;
+    }
+
+    #show(state) {
+      this.#state = state;
+      this.#isInterrupted = false;
+      this.#part("sending").hidden = state === "idle";
+      this.#part("pause").hidden = state !== "going";
+      this.#part("go-on").hidden = state !== "held";
+      this.#forgetPace();
+    }
+
+    #forgetPace() {
+      this.#part("pace-said").textContent = "";
+      this.#pace.forget();
+      this.#movedAt = performance.now();
+    }
+
+    #fail(text) {
+      this.#upload = null;
+      this.#show("idle");
+      this.#say("");
+      this.#part("error").textContent = text;
+      this.#input.value = "";
+      this.#input.setAttribute("aria-invalid", String(Boolean(text)));
+    }
+
+    #hold(text) {
+      this.#show("held");
+      this.#say(text);
+      this.#part("go-on").focus();
+    }
+
+    #interrupted() {
+      this.#isInterrupted = true;
+      this.#forgetPace();
+      this.#say(this.#words.broken);
+    }
+
+    #progressed(sent, total) {
+      this.#isInterrupted = false;
+      this.#movedAt = performance.now();
+      this.#part("progress").value = total ? (sent / total) * 100 : 0;
+      this.#part("bytes").textContent = `${sizeText(sent)} / ${sizeText(total)}`;
+      if (total && sent === total) {
+        this.#show("arrived");
+        this.#say(this.#words.looking);
+      } else {
+        this.#say("");
+        this.#sayPace(sent, total);
+      }
+    }
+
+    #sayPace(sent, total) {
+      this.#pace.saw(sent);
+      const rate = this.#pace.perSecond();
+      const facts = { rate: sizeText(rate), time: rate && timeText((total - sent) / rate) };
+      this.#part("pace-said").textContent = rate > 0 ? filled(this.#words.pace, facts) : "";
+    }
+
+    /* --- what is done --- */
+    async #send(file) {
+      if (this.#upload) this.#upload.abort();
+      const upload = new tus.Upload(file, this.#options(file));
+      this.#upload = upload;
+      this.#part("error").textContent = "";
+      this.#part("name").textContent = file.name;
+      this.#input.removeAttribute("aria-invalid");
+      this.#show("going");
+      this.#progressed(0, file.size);
+      const previous = await upload.findPreviousUploads();
+      if (previous.length) upload.resumeFromPreviousUpload(previous[previous.length - 1]);
+      upload.start();
+    }
+
+    #options(file) {
+      const corrects = this.#words.corrects;
+      return {
+        endpoint: new URL(this.#words.endpoint, window.location.href).href,
+        chunkSize: PIECE,
+        retryDelays: RETRY_MS,
+        removeFingerprintOnSuccess: true,
+        fingerprint: () => Promise.resolve([this.#owner, file.name, file.size, file.lastModified].join("-")),
+        metadata: { filename: file.name, ...(corrects ? { corrects } : {}) },
+        headers: { Accept: "application/json" },
+        onBeforeRequest: (request) => request.setHeader("X-CSRFToken", tokenOf(this.#form)),
+        onAfterResponse: refuseToForget,
+        onShouldRetry: (error) => this.#isPassing(error),
+        onProgress: (sent, total) => this.#progressed(sent, total),
+        onSuccess: ({ lastResponse }) => this.#arrived(lastResponse.getHeader(ADDRESS), file.size),
+        onError: (error) => this.#stopped(error),
+      };
+    }
+
+    #restart() {
+      this.#upload.abort();
+      this.#upload.start();
+    }
+
+    #isPassing(error) {
+      const isPassing = PASSING.has(statusOf(error)) && !isSignedOut(error);
+      if (isPassing) this.#interrupted();
+      return isPassing;
+    }
+
+    /* What has arrived is kept whatever happens, unless the file itself is refused. */
+    #stopped(error) {
+      const status = statusOf(error);
+      const sentence = error.originalResponse ? sentenceIn(error.originalResponse.getBody()) : "";
+      if (isSignedOut(error)) this.#hold(this.#words.signedOut);
+      else if (status === 403 && !sentence) this.#hold(this.#words.stale);
+      else if (status === 0 || status >= 500) this.#hold(sentence || this.#words.failed);
+      else this.#fail(sentence || this.#words.failed);
+    }
+
+    #arrived(next, size) {
+      if (next) window.location.assign(next);
+      else this.#ask(this.#upload.url, size);
+    }
+
+    /* All has arrived, but nobody heard what became of it: ask until somebody knows. */
+    async #ask(address, size) {
+      for (const ms of RETRY_MS) {
+        await wait(ms);
+        const answer = await this.#finish(address, size).catch(() => null);
+        const next = answer && answer.headers.get(ADDRESS);
+        if (next) return window.location.assign(next);
+        const isAnswered = answer && !PASSING.has(answer.status);
+        if (isAnswered) return this.#fail(sentenceIn(await answer.text()) || this.#words.failed);
+      }
+      return this.#hold(this.#words.failed);
+    }
+
+    #finish(address, size) {
+      const headers = {
+        "Tus-Resumable": "1.0.0",
+        "Upload-Offset": String(size),
+        "Content-Type": "application/offset+octet-stream",
+        "X-CSRFToken": tokenOf(this.#form),
+      };
+      return fetch(address, { method: "PATCH", headers, body: "" });
+    }
+
+    /* What was left behind by a closed page is named, so that the same file is chosen again. */
+    async #remind() {
+      const storage = tus.defaultOptions.urlStorage;
+      const kept = await storage.findAllUploads();
+      const mine = kept.filter((one) => one.urlStorageKey.startsWith(`tus::${this.#owner}-`)).pop();
+      if (!mine) return;
+      const answer = await fetch(mine.uploadUrl, { method: "HEAD", headers: { "Tus-Resumable": "1.0.0" } });
+      const bytes = Number(answer.headers.get("Upload-Offset"));
+      const facts = { bytes: sizeText(bytes), name: mine.metadata.filename };
+      if (!answer.ok || answer.headers.has(ADDRESS)) storage.removeUpload(mine.urlStorageKey);
+      else if (bytes && !this.#upload) this.#say(filled(this.#words.unfinished, facts));
+    }
+
+    /* --- who is listened to --- */
+    #listenToPeople() {
+      this.#input.addEventListener("change", ({ target }) => target.files.length && this.#send(target.files[0]));
+      this.#part("pause").addEventListener("click", () => {
+        this.#upload.abort();
+        this.#hold(this.#words.paused);
+      });
+      this.#part("go-on").addEventListener("click", () => {
+        this.#show("going");
+        this.#say("");
+        this.#upload.start();
+      });
+      this.#part("stop").addEventListener("click", () => {
+        this.#upload.abort(true).catch(() => {}); // what cannot be told now is swept after a day
+        this.#fail("");
+      });
+      listenToDrops(this.#form, (file) => this.#send(file));
+    }
+
+    #listenToTheLine() {
+      window.addEventListener("offline", () => {
+        if (this.#state !== "going") return;
+        this.#upload.abort();
+        this.#interrupted();
+      });
+      window.addEventListener("online", () => {
+        if (this.#isInterrupted) this.#restart();
+      });
+      setInterval(() => {
+        const isSilent = performance.now() - this.#movedAt > SILENCE_MS;
+        if (this.#state !== "going" || this.#isInterrupted || !isSilent) return;
+        this.#interrupted();
+        this.#restart();
+      }, 1000);
+    }
+  }
+
+  if (tus.isSupported) document.querySelectorAll("form[data-drop]").forEach((form) => new DropZone(form));
 })();

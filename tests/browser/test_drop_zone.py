@@ -74,7 +74,7 @@ def requests_of(page: Page) -> list[tuple[str, str]]:
 
 
 def test_an_upload_is_paused_and_goes_on_where_it_stopped(visit: Visit, world: World, large: Path) -> None:
-    page = visit()
+    page = visit(quiet=True)  # the portal may still be busy with the piece before, and the browser notes that
     line = slow_line(page)
     page.get_by_label(LABEL).set_input_files(large)
     expect(page.get_by_text(re.compile(r"a second, \d+ sec left"))).to_be_visible()
@@ -90,7 +90,7 @@ def test_an_upload_is_paused_and_goes_on_where_it_stopped(visit: Visit, world: W
 
 
 def test_after_a_reload_the_same_file_goes_on_where_it_stopped(visit: Visit, world: World, large: Path) -> None:
-    page = visit()
+    page = visit(quiet=True)  # the portal may still be busy with the piece before, and the browser notes that
     line = slow_line(page)
     page.get_by_label(LABEL).set_input_files(large)
     assert eventually(lambda: kept(world) > 500_000)
@@ -130,7 +130,7 @@ def test_a_refused_file_frees_the_drop_zone_for_another(visit: Visit, world: Wor
 
 
 def test_stopping_gives_up_what_has_arrived(visit: Visit, world: World, large: Path) -> None:
-    page = visit()
+    page = visit(quiet=True)  # the portal may still be busy with the piece before, and the browser notes that
     slow_line(page)
     page.get_by_label(LABEL).set_input_files(large)
     assert eventually(lambda: kept(world) > 100_000)
