@@ -1,8 +1,8 @@
-"""A package's files as answers: the final ones when they are written, what there is so far before that."""
+"""A package's files as answers: the written ones when they are there, made of what there is so far before that."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator
 from contextlib import closing
-from typing import BinaryIO, Literal, TypeAlias, cast, get_args
+from typing import Any, BinaryIO, Literal, TypeAlias, cast, get_args
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import SuspiciousFileOperation
@@ -14,15 +14,32 @@ from django.utils.translation import gettext as _
 
 from portal.departments.refusals import UnableToFind
 from portal.packages import quarantine
+from portal.packages.making import Making
 from portal.packages.merging import current_rows, is_behind
 from portal.packages.models import Package
-from portal.packages.results import Format, partial
 from portal.packages.store import objects
+from portal.packages.tables import Format, streamed
 from scheduler.objects import ObjectNotFound
 
-What: TypeAlias = Literal["results.jsonl", "results.csv", "quarantine.csv", "report.json"]
-CONTENT_TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8", "json": "application/json"}
+What: TypeAlias = Literal[
+    "results.jsonl",
+    "results.csv",
+    "results.xlsx",
+    "results.parquet",
+    "quarantine.csv",
+    "quarantine.xlsx",
+    "report.json",
+]
+CONTENT_TYPES = {
+    "jsonl": "application/x-ndjson",
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json",
+}
 CHUNK = 1 << 18
+_MADE = frozenset({"xlsx", "parquet"})
+"""Forms that take much work to make, so that few are made at a time."""
 
 
 class UnableToDownloadYet(UnableToFind):
@@ -35,12 +52,16 @@ class UnableToDownloadYet(UnableToFind):
 def answer(request: HttpRequest, package: Package, what: str) -> StreamingHttpResponse:
     """``what`` of ``package`` as an attachment, streamed.
 
-    Raises :class:`UnableToFind` for a name that is none of :data:`What`, :class:`UnableToDownloadYet` too early.
+    Raises :class:`UnableToFind` for a name that is none of :data:`What`, :class:`UnableToDownloadYet` too early,
+    ``UnableToFitIntoExcel`` and ``UnableToMakeNow``.
     """
-    form = what.rpartition(".")[2]
     chunks = _chunks(package, what)
+    if request.method == "HEAD":
+        _close(chunks)
+        chunks = ()
     response = StreamingHttpResponse(
-        _handed_over(chunks) if isinstance(request, ASGIRequest) else chunks, content_type=CONTENT_TYPES[form]
+        _HandedOver(chunks) if isinstance(request, ASGIRequest) else chunks,
+        content_type=CONTENT_TYPES[what.rpartition(".")[2]],
     )
     response.headers["Content-Disposition"] = content_disposition_header(True, _filename(package, what))
     response.headers["X-Content-Type-Options"] = "nosniff"
@@ -59,20 +80,25 @@ def _filename(package: Package, what: str) -> str:
 def _chunks(package: Package, what: str) -> Iterable[bytes]:
     if what not in get_args(What):
         raise UnableToFind(_("There is no such file of a package."))
+    name, _dot, form = what.partition(".")
     try:
-        if what == "quarantine.csv":
-            return quarantine.as_csv(package)
-        if what.startswith("results.") and is_behind(package):
-            return partial(package, _form(what), current_rows(package))
+        if name == "quarantine":
+            return _made(form, quarantine.as_table(package, form))
+        if name == "results" and is_behind(package):
+            return _results_so_far(package, cast(Format, form))
         return _pieces(objects().open_read(f"{package.out}/{what}"))
     except ObjectNotFound as missing:
-        if what.startswith("results."):
-            return partial(package, _form(what), current_rows(package))
+        if name == "results":
+            return _results_so_far(package, cast(Format, form))
         raise UnableToDownloadYet(_("This file is written when the package is finished. Come back then.")) from missing
 
 
-def _form(what: str) -> Format:
-    return cast(Format, what.rpartition(".")[2])
+def _results_so_far(package: Package, form: Format) -> Iterable[bytes]:
+    return _made(form, streamed(package, form, current_rows(package)))
+
+
+def _made(form: str, pieces: Generator[bytes]) -> Iterable[bytes]:
+    return Making(pieces) if form in _MADE else pieces
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
@@ -81,9 +107,27 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
             yield piece
 
 
-async def _handed_over(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
-    """Django's ASGI side would read an ordinary iterator to its end first; this hands over piece by piece."""
-    pieces = iter(chunks)
-    take = sync_to_async(lambda: next(pieces, None), thread_sensitive=False)
-    while (piece := await take()) is not None:
-        yield piece
+class _HandedOver:
+    """Django's ASGI side would read an ordinary iterator to its end first; this hands over piece by piece.
+
+    Django closes it when the person has all of it, and when the person leaves.
+    """
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = chunks
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = iter(self._chunks)
+        take = sync_to_async(lambda: next(pieces, None), thread_sensitive=False)
+        while (piece := await take()) is not None:
+            yield piece
+
+    def close(self) -> None:
+        """Make no further piece."""
+        if isinstance(self._chunks, Making):
+            self._chunks.close()
+
+
+def _close(chunks: Any) -> None:
+    if hasattr(chunks, "close"):
+        chunks.close()

@@ -2,21 +2,24 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from django.conf import settings
 from django.utils import translation
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from portal.packages import reasons
+from portal.packages.excel import ROWS_PER_SHEET, ExcelLines
 from portal.packages.merging import is_behind, quarantined
 from portal.packages.models import Package
-from portal.packages.progress import Progress, is_over
+from portal.packages.progress import Progress, is_over, progress_of
 from portal.packages.results import quarantine_key, set_aside_key
-from portal.packages.sheets import Layout, csv_lines
+from portal.packages.sheets import Layout, Lines, csv_lines, guarded, guarded_lines
 from portal.packages.store import objects
+from portal.packages.tables import check_excel
 from scheduler.objects import ObjectNotFound
 from scheduler.records import SetAsideRow, load
 
@@ -138,26 +141,38 @@ def _reported(package: Package) -> dict[str, int] | None:
     return counts
 
 
-def as_csv(package: Package) -> Iterator[bytes]:
-    """The whole quarantine of a package that is over, as pieces of a CSV file, in the language of this moment.
+def as_table(package: Package, form: str) -> Generator[bytes]:
+    """The whole quarantine of a package that is over, as pieces of a ``csv`` or ``xlsx`` file, in today's language.
 
-    Raises ``ObjectNotFound`` when it is not written.
+    Both are written so that the file can be corrected in a spreadsheet and handed over again. Raises
+    ``ObjectNotFound`` when it is not written, ``UnableToFitIntoExcel`` for what does not fit onto one sheet: of a
+    corrected file, one is read.
     """
     if not objects().exists(quarantine_key(package)):
         raise ObjectNotFound(quarantine_key(package))
-    return _csv(package, get_language() or settings.LANGUAGE_CODE)
+    heading = Layout.of(package).quarantine_heading()
+    if form == "xlsx":
+        rows = progress_of(package).quarantined
+        check_excel(rows=rows, columns=len(heading), most_rows=ROWS_PER_SHEET)
+    lines = csv_lines(heading) if form == "csv" else _excel_lines(heading)
+    return _table(package, lines, get_language() or settings.LANGUAGE_CODE)
 
 
-def _csv(package: Package, language: str) -> Iterator[bytes]:
+def _excel_lines(heading: list[str]) -> Lines:
+    """Guarded as CSV is: whoever hands it over again may have come from either, and saved it as the other."""
+    return guarded_lines(ExcelLines([guarded(name) for name in heading], title=_("Quarantine")))
+
+
+def _table(package: Package, lines: Lines, language: str) -> Generator[bytes]:
     """The language is set for each piece anew: pieces are asked for outside of the request, on any thread."""
     layout = Layout.of(package)
-    lines = csv_lines(layout.quarantine_heading())
     rows = quarantined(package)
     yield lines.start()
     while group := list(islice(rows, AT_ONCE)):
         with translation.override(language):
             piece = [lines.line(layout.quarantine_cells(row, reasons.sentence(row.code, row.detail))) for row in group]
         yield b"".join(piece)
+    yield lines.end()
 
 
 def _rows(package: Package) -> Iterator[tuple[str, Sample]]:

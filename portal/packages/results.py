@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import structlog
@@ -13,9 +13,7 @@ from portal.packages.kept import Kept, keeping
 from portal.packages.manifest import BadRow, Row, UnableToRead
 from portal.packages.models import Package, Shard
 from portal.packages.repeats import RepeatCounts, repeated_rows
-from portal.packages.sheets import Layout, csv_lines, json_lines
 from portal.packages.source import manifest_rows
-from portal.packages.store import objects
 from portal.packages.tallies import parts_prefix
 from scheduler.domain.lifecycle import ItemStatus, ShardState
 from scheduler.objects import ObjectNotFound, ObjectStore
@@ -33,10 +31,7 @@ from scheduler.records import (
 
 log = structlog.get_logger()
 RowEnd: TypeAlias = "tuple[Row | BadRow, Outcome]"
-Format: TypeAlias = Literal["jsonl", "csv"]
 QUARANTINE = "quarantine.jsonl.zst"
-PIECE = 1 << 16
-"""Bytes that a download is handed over in: each piece costs a change of threads."""
 
 
 class UnableToAddUp(RuntimeError):
@@ -245,30 +240,3 @@ def _rows_that_were_read(package: Package, losses: Losses) -> Iterator[Row | Bad
     losses.has_lost_columns = number < package.rows_total
     for lost in range(number + 1, package.rows_total + 1):
         yield Row(lost, {})
-
-
-def partial(package: Package, form: Format, rows: Iterator[RowEnd] | None = None) -> Iterator[bytes]:
-    """The rows that have ended so far, or ``rows``, in manifest order, as the pieces of a JSON Lines or CSV file."""
-    piece = bytearray()
-    for line in _partial_lines(package, form, rows):
-        piece += line
-        if len(piece) >= PIECE:
-            yield bytes(piece)
-            piece.clear()
-    yield bytes(piece)
-
-
-def _partial_lines(package: Package, form: Format, rows: Iterator[RowEnd] | None) -> Iterator[bytes]:
-    layout = Layout.of(package)
-    is_json = form == "jsonl"
-    lines = json_lines() if is_json else csv_lines(layout.results_heading())
-    yield lines.start()
-    try:
-        for row, ended in rows or rows_with_outcomes(package, store=objects(), is_final=False):
-            yield lines.line(layout.result(row.values, ended) if is_json else layout.cells(row.values, ended))
-    except (
-        ObjectNotFound,
-        UnableToRead,
-        UnableToReadRecords,
-    ):  # discarded or read anew meanwhile: what was sent is all there is
-        return

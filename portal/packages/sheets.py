@@ -95,6 +95,15 @@ class Layout:
         repeat = [_cell(ended.repeat_of)] if self.repeat else []
         return [*own, ended.status, _cell(ended.output), *properties, ended.code or "", *repeat]
 
+    def values(self, values: Mapping[str, str], ended: Ended) -> list[Any]:
+        """The same line with the values as they are in JSON, the output as text."""
+        own = [values.get(name, "") for name in self.columns]
+        extracted = ended.output if isinstance(ended.output, dict) else {}
+        properties = [_value(extracted.get(name)) for name in self.properties]
+        repeat = [ended.repeat_of] if self.repeat else []
+        output = None if ended.output is None else _cell(ended.output)
+        return [*own, ended.status, output, *properties, ended.code, *repeat]
+
     def quarantine_heading(self) -> list[str]:
         """The heading of quarantine.csv: row number, code, sentence, the original columns, what fitted none."""
         taken = set(self.columns)
@@ -145,6 +154,11 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def _value(value: Any) -> Any:
+    """A JSON value by itself, or as JSON where it has parts."""
+    return _cell(value) if isinstance(value, dict | list) else value
+
+
 def guarded(cell: Any) -> Any:
     """``cell`` with an apostrophe in front if a spreadsheet would take its text for a formula; numbers as they are.
 
@@ -165,11 +179,13 @@ def _would_command(text: str) -> bool:
 
 
 class Lines(Protocol):
-    """Turns what is to be in a file into its bytes, line by line."""
+    """Turns what is to be in a file into its bytes, line by line; a form may hold lines back until it is due."""
 
     def start(self) -> bytes: ...
 
     def line(self, content: Any, /) -> bytes: ...
+
+    def end(self) -> bytes: ...
 
 
 class _JsonLines:
@@ -181,6 +197,9 @@ class _JsonLines:
         for raw, escaped in _LINE_ENDS:
             text = text.replace(raw, escaped)
         return f"{text}\n".encode()
+
+    def end(self) -> bytes:
+        return b""
 
 
 class _CsvLines:
@@ -200,6 +219,22 @@ class _CsvLines:
         self._buffer.seek(0)
         self._buffer.truncate()
         return text.encode()
+
+    def end(self) -> bytes:
+        return b""
+
+
+class _GuardedLines:
+    def __init__(self, lines: Lines) -> None:
+        self.start, self.end, self._line = lines.start, lines.end, lines.line
+
+    def line(self, content: Iterable[Any], /) -> bytes:
+        return self._line([guarded(cell) for cell in content])
+
+
+def guarded_lines(lines: Lines) -> Lines:
+    """``lines`` of cells each of which is :func:`guarded`."""
+    return _GuardedLines(lines)
 
 
 def json_lines() -> Lines:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def corrected(root: Package, data: str, world: World, **how: Any) -> Package:
 
 
 def downloaded(root: Package) -> list[dict[str, str]]:
-    return table(b"".join(quarantine.as_csv(root)))
+    return table(b"".join(quarantine.as_table(root, "csv")))
 
 
 def as_file(rows: list[dict[str, str]]) -> str:
@@ -328,3 +329,26 @@ def test_another_departments_draft_is_never_touched(root: Package, world: World)
     other = create_draft(by=world.charlie, department=world.legal, filename="a.csv", chunks=[b"a\n1\n"], now=NOW)
     submitted(root, "slackwater_row,id,text\n5,5,five\n", world)
     assert Package.objects.for_department(world.legal).get() == other
+
+
+def test_requests_that_bring_their_messages_are_corrected_in_a_table(world: World) -> None:
+    def request(id_: str, text: str, **asked: Any) -> str:
+        messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": text}]
+        body = {"model": "echo", "messages": messages, **asked}
+        return json.dumps({"custom_id": id_, "method": "POST", "url": "/v1/chat/completions", "body": body}) + "\n"
+
+    data = request("a", "one") + request("b", "two", max_tokens=99) + request("c", "three", stream=True) + "{\n"
+    root = ended(ingested(world, data, "requests.jsonl", user_template=""), world)
+    rows = downloaded(root)
+    assert [row["slackwater_row"] for row in rows] == ["2", "3", "4"]
+    rows[0] |= {"max_tokens": "", "prompt": "zwei"}
+    rows[1] |= {"custom_id": "c", "prompt": "drei", "messages": ""}
+    rows[2] |= {"custom_id": "d", "messages": "[{", "prompt": "vier"}
+    correction = corrected(root, as_file(rows), world)
+    asked = [item.request for no in correction.shards.all() for item in load(objects(), no.key, ShardItem)]
+    assert asked == [
+        [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "zwei"}],
+        [{"role": "user", "content": "drei"}],
+    ]
+    assert correction.set_aside_by_code == {"unsupported_request": 1}
+    assert counts(root) == (3, 1, 0)

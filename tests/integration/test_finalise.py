@@ -19,10 +19,12 @@ from portal.capacity.models import Reservation
 from portal.operations.queries import overview
 from portal.packages import downloads, quarantine, reasons, services, tasks, timeline
 from portal.packages.finalise import finalise
+from portal.packages.merging import current_rows
 from portal.packages.models import Package, Shard, TimelineEntry
 from portal.packages.progress import progress_of
-from portal.packages.results import UnableToAddUp, partial
+from portal.packages.results import UnableToAddUp
 from portal.packages.store import objects
+from portal.packages.tables import streamed
 from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.records import ItemResult, ShardItem, dump, load, part_key
 from scheduler.wire import Usage
@@ -140,7 +142,7 @@ def test_the_quarantine_says_row_code_sentence_and_columns(world: World, setting
     for shard in others:
         end(shard, good(rows_of(shard)))
     finished(package)
-    found = table(b"".join(quarantine.as_csv(package)))
+    found = table(b"".join(quarantine.as_table(package, "csv")))
     assert [row["slackwater_row"] for row in found] == ["1", "50", "100", "150", "200"]
     assert [row["slackwater_code"] for row in found] == ["output_invalid", *["missing_field"] * 4]
     assert found[1]["slackwater_reason"] == "“text” is empty, and the prompt needs it. Fill it in."
@@ -153,7 +155,7 @@ def test_the_quarantine_is_told_in_the_readers_language(world: World, settings: 
     with translation.override("en"):
         finished(package)
     with translation.override("zh-hans"):
-        pieces = quarantine.as_csv(package)
+        pieces = quarantine.as_table(package, "csv")
         (group,) = quarantine.groups_of(package, progress_of(package))
         why = reasons.sentence("missing_field", {"column": "text"})
     with translation.override("en"):  # a download is read on outside of its request
@@ -168,7 +170,14 @@ def test_the_report_adds_up_and_the_price_is_the_ledgers(world: World, settings:
     settle_all(package)
     finished(package)
     report = json.loads(out(package, "report.json"))
-    assert report["rows"] == {"total": 200, "succeeded": 196, "quarantined": 4, "failed": 0, "cancelled": 0, "repeated": 0}
+    assert report["rows"] == {
+        "total": 200,
+        "succeeded": 196,
+        "quarantined": 4,
+        "failed": 0,
+        "cancelled": 0,
+        "repeated": 0,
+    }
     assert report["quarantined_by_reason"] == {"missing_field": 4}
     assert report["tokens"] == {"prompt": 1960, "cached": 784, "completion": 392, "engine_s": 98.0}
     # 1176 × 0.002 + 784 × 0.0005 + 392 × 0.006, all ÷ 1000
@@ -275,7 +284,14 @@ def test_rows_whose_results_are_lost_have_failed_and_everybody_is_told(world: Wo
     finished(package)
     assert package.state == PackageState.COMPLETED
     report = json.loads(out(package, "report.json"))
-    assert report["rows"] == {"total": 200, "succeeded": 196 - lost, "quarantined": 4, "failed": lost, "cancelled": 0, "repeated": 0}
+    assert report["rows"] == {
+        "total": 200,
+        "succeeded": 196 - lost,
+        "quarantined": 4,
+        "failed": lost,
+        "cancelled": 0,
+        "repeated": 0,
+    }
     assert report["failed_by_reason"] == {"platform_fault": lost}
     assert report["lost"] == {"results": lost, "original_columns": False, "reasons": False, "repeats": False}
     results = lines(out(package, "results.jsonl"))
@@ -343,7 +359,10 @@ def test_a_damaged_part_hides_nothing_else_from_a_download(world: World, setting
     package = promised(world, settings)
     settle_all(package)
     objects().put(package.shards.order_by("no")[0].parts[0], b"\0" * 20)
-    assert len(lines(b"".join(partial(package, "jsonl")))) == 200 - package.shards.order_by("no")[0].items // 2
+    assert (
+        len(lines(b"".join(streamed(package, "jsonl", current_rows(package)))))
+        == 200 - package.shards.order_by("no")[0].items // 2
+    )
 
 
 def test_a_field_of_more_than_a_million_characters_is_shown_in_quarantine(world: World, settings: Any) -> None:
@@ -390,7 +409,7 @@ def test_a_package_of_any_name_can_be_downloaded(
     settle_all(package)
     finished(package).name = name
     response = downloads.answer(rf.get("/"), package, "report.json")
-    assert b"".join(response)  # type: ignore[arg-type]
+    assert b"".join(response)
     assert response.headers["Content-Disposition"] == f"attachment; {saved_as.format(number=package.number)}"
 
 
@@ -407,7 +426,7 @@ def test_what_has_finished_so_far_can_be_downloaded(world: World, settings: Any,
     second = package.shards.order_by("no")[1]
     rows = sorted(rows_of(second))
     end(second, good(rows[:10]), ShardState.RUNNING)
-    data = b"".join(partial(package, form))
+    data = b"".join(streamed(package, form, current_rows(package)))
     found = table(data) if form == "csv" else lines(data)
     expected = sorted([*rows[:10], 50, 100, 150, 200])
     assert [int(row["编号"]) for row in found] == expected
