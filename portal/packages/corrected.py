@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import closing
 
+from portal.packages.corrected_requests import whole_request
 from portal.packages.manifest import Rows
 from portal.packages.models import Package
 from portal.packages.sheets import Layout, unguarded
@@ -23,10 +24,12 @@ def own_rows(package: Package, rows: Rows) -> Rows:
     assert package.corrects is not None
     ours = Layout.of(package.corrects).ours
     plain = unguarded if package.reading["format"] in GUARDED_FORMATS else str
+    are_requests = package.corrects.reading["format"] == "openai"
     with closing(rows):
         for row in rows:
             values = {name: plain(value) for name, value in row.values.items() if name not in ours}
-            yield row._replace(values=values)
+            own = row._replace(values=values)
+            yield whole_request(own) if are_requests else own
 
 
 def row_named(values: Mapping[str, str], row_column: str) -> int | None:

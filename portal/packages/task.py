@@ -119,7 +119,7 @@ def task_of(package: Package, fields: TaskFields | None = None) -> Task:
         return given.get(name, getattr(package, name))
 
     columns = package.reading.get("columns", [])
-    brings_messages = package.reading.get("format") == "openai"
+    brings_messages = (package.corrects or package).reading.get("format") == "openai"
     kind = tried(lambda: _kind(value("kind")), Kind.TAGGING)
     model = tried(lambda: _model(value("model")), value("model"))
     if brings_messages:
