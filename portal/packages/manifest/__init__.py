@@ -26,7 +26,7 @@ def rows(stream: BinaryIO, reading: Reading, *, expanded_limit: int = EXPANDED_L
 
 
 def _reader(format_: str) -> Callable[[BinaryIO, Reading], Rows]:
-    from portal.packages.manifest import csv_rows, jsonl_rows, openai_rows, parquet_rows, xls_rows, xlsx_rows
+    from portal.packages.manifest import csv_rows, jsonl_rows, ods_rows, openai_rows, parquet_rows, xls_rows, xlsx_rows
 
     return {
         "csv": csv_rows.rows,
@@ -34,6 +34,7 @@ def _reader(format_: str) -> Callable[[BinaryIO, Reading], Rows]:
         "openai": openai_rows.rows,
         "xlsx": xlsx_rows.rows,
         "xls": xls_rows.rows,
+        "ods": ods_rows.rows,
         "parquet": parquet_rows.rows,
     }[format_]
 

@@ -5,7 +5,7 @@ Nothing is ever unpacked under the names that an archive holds; they are only sh
 
 import re
 import zipfile
-from typing import BinaryIO, Literal, TypeAlias
+from typing import IO, BinaryIO, Literal, TypeAlias
 
 from portal.packages.manifest.damage import damage_told
 from portal.packages.manifest.reading import UnableToRead
@@ -18,6 +18,11 @@ PLAIN_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 """How parts may be packed: others unpack without bounds."""
 SHOWN_NAMES = 3
 SHOWN_CHARACTERS = 100
+
+MOST_PART_BYTES = 64 * 1024**2
+MOST_RATIO = 200
+"""Unpacked to packed, of a part larger than ``MOST_UNSUSPECTED_BYTES``: real sheets stay below 50."""
+MOST_UNSUSPECTED_BYTES = 16 * 1024**2
 
 Kind: TypeAlias = Literal["xlsx", "ods", "zip"]
 
@@ -76,6 +81,19 @@ def _open_document(archive: zipfile.ZipFile) -> Kind:
     if kind == _ODS:
         return "ods"
     raise UnableToRead("wrong_format", found="OpenDocument")
+
+
+def part_of(archive: zipfile.ZipFile, path: str, limit: int = MOST_PART_BYTES) -> IO[bytes]:
+    """A part of a workbook, opened; raises :class:`UnableToRead` if it is locked, or out of bounds."""
+    info = archive.getinfo(path)
+    if info.flag_bits & LOCKED:
+        raise UnableToRead("locked_file")
+    if info.compress_type not in PLAIN_METHODS:
+        raise UnableToRead("broken_workbook")
+    is_bomb = info.file_size > MOST_UNSUSPECTED_BYTES and info.file_size > MOST_RATIO * info.compress_size
+    if is_bomb or info.file_size > limit:
+        raise UnableToRead("workbook_too_large")
+    return archive.open(info)
 
 
 def only_file(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

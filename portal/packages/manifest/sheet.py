@@ -149,7 +149,7 @@ def merged_ranges(part: Callable[[], IO[bytes]]) -> list[Range]:
 
     Few sheets have any: whether one does is seen without parsing it.
     """
-    if not _is_mentioned(part(), b"mergeCell"):
+    if not is_mentioned(part(), b"mergeCell"):
         return []
     found: list[Range] = []
 
@@ -167,7 +167,8 @@ def merged_ranges(part: Callable[[], IO[bytes]]) -> list[Range]:
     return found
 
 
-def _is_mentioned(part: IO[bytes], name: bytes) -> bool:
+def is_mentioned(part: IO[bytes], name: bytes) -> bool:
+    """Does ``name`` stand anywhere in ``part``? Much faster than parsing it."""
     tail = b""
     while piece := part.read(_LOOKED_THROUGH):
         if name in tail + piece:

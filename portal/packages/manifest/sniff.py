@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from portal.packages.manifest import parquet_rows, text, xls_rows, xlsx_rows
+from portal.packages.manifest import ods_rows, parquet_rows, text, xls_rows, xlsx_rows
 from portal.packages.manifest.archives import Kind, kind_of, only_file, opened, shown_name
 from portal.packages.manifest.damage import damage_told
 from portal.packages.manifest.packing import EXPANDED_LIMIT, seekable, unpacked
@@ -20,6 +20,7 @@ PACKED_SUFFIXES = frozenset({".gz", ".gzip", ".zst", ".zstd", ".zip"})
 _BINARY: dict[str, Callable[[BinaryIO, Wish], Reading]] = {
     "xlsx": xlsx_rows.describe,
     "ole": xls_rows.describe,
+    "ods": ods_rows.describe,
     "parquet": parquet_rows.describe,
 }
 _CHUNK = 1 << 20

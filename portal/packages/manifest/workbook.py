@@ -10,17 +10,13 @@ from typing import IO, NamedTuple
 
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
-from portal.packages.manifest.archives import LOCKED, PLAIN_METHODS
+from portal.packages.manifest.archives import MOST_PART_BYTES, part_of
 from portal.packages.manifest.reading import UnableToRead
 from portal.packages.manifest.shared_texts import SharedTexts
 from portal.packages.manifest.xml_stream import Attributes, elements
 
-MOST_PART_BYTES = 64 * 1024**2
 MOST_TEXTS_BYTES = 256 * 1024**2
 MOST_SHEET_BYTES = 4 * 1024**3
-MOST_RATIO = 200
-"""Unpacked to packed, of a part larger than ``MOST_UNSUSPECTED_BYTES``: real sheets stay below 50."""
-MOST_UNSUSPECTED_BYTES = 16 * 1024**2
 MOST_SHEETS = 1_000
 MOST_NAME = 255
 """Characters of a sheet's name; Excel takes 31."""
@@ -123,12 +119,4 @@ class Book:
         return found
 
     def _part(self, path: str, limit: int = MOST_PART_BYTES) -> IO[bytes]:
-        info = self._archive.getinfo(path)
-        if info.flag_bits & LOCKED:
-            raise UnableToRead("locked_file")
-        if info.compress_type not in PLAIN_METHODS:
-            raise UnableToRead("broken_workbook")
-        is_bomb = info.file_size > MOST_UNSUSPECTED_BYTES and info.file_size > MOST_RATIO * info.compress_size
-        if is_bomb or info.file_size > limit:
-            raise UnableToRead("workbook_too_large")
-        return self._archive.open(info)
+        return part_of(self._archive, path, limit)

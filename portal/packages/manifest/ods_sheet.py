@@ -1,0 +1,231 @@
+"""The sheets in the content of an OpenDocument spreadsheet, cells as they are stored and shown. Pure.
+
+Rows and cells that are alike are written once, with a number; those with content are counted, as a small file may
+stand for any number of them.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import IO, Any, Final, NamedTuple
+
+from portal.packages.manifest.merged import MOST_RANGES, Range
+from portal.packages.manifest.reading import MAX_FIELD, UnableToRead
+from portal.packages.manifest.sheet import MOST_CELLS, MOST_OTHER_ELEMENTS, MOST_ROWS
+from portal.packages.manifest.xml_stream import Attributes, local, steps
+
+MOST_SHEETS: Final = 1_000
+MOST_NAME: Final = 255
+MOST_CELLS_ALIKE: Final = 20_000_000
+"""Cells that come of writing them once for many, in one sheet."""
+_ASIDE: Final = {"annotation", "note", "ruby-text", "shapes", "frame", "custom-shape", "dde-link"}
+"""Elements within a cell whose text is not its own."""
+_SPACES: Final = re.compile(r"[ \t\r\n]+")
+
+
+class Cell(NamedTuple):
+    """A cell: its column from 1, what it is, its exact value where it has one, and what is shown."""
+
+    column: int
+    kind: str
+    value: str
+    shown: str
+
+
+class Run(NamedTuple):
+    """Rows that have the same cells with content: the number of the first, and how many there are."""
+
+    first: int
+    rows: int
+    cells: list[Cell]
+
+
+class Sheet:
+    """What is known of one sheet while it streams past."""
+
+    def __init__(self, name: str, style: str) -> None:
+        self.name, self.style = name, style
+        self.runs: deque[Run] = deque()
+        self.ranges: list[Range] = []
+        self.has_cells = False
+        self._row = self._column = self._alike = self._rows = self._others = 0
+        self._cells: list[Cell] = []
+        self._cell: Attributes | None = None
+        self._paragraphs: list[str] = []
+        self._text: list[str] | None = None
+        self._length = self._aside = 0
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """An element by its local name, its attributes by theirs."""
+        if self._aside or name in _ASIDE:
+            self._aside += 1
+        elif name in {"table-cell", "covered-table-cell"}:
+            self._cell, self._paragraphs, self._length = attributes, [], 0
+        elif name == "table-row":
+            self._rows, self._column, self._cells, self._others = _count(attributes, "number-rows-repeated"), 0, [], 0
+        elif self._cell is not None:
+            self._start_text(name, attributes)
+        self._others += 1
+        if self._others > MOST_OTHER_ELEMENTS:
+            raise UnableToRead("workbook_too_large")
+
+    def _start_text(self, name: str, attributes: Attributes) -> None:
+        if name == "p":
+            self._text = []
+        elif name == "s":
+            self.text(" " * min(_count(attributes, "c"), MAX_FIELD), is_kept=True)
+        elif name in {"tab", "line-break"}:
+            self.text("\t" if name == "tab" else "\n", is_kept=True)
+
+    def text(self, text: str, *, is_kept: bool = False) -> None:
+        """A piece of text; runs of spaces within it count as one unless ``is_kept``."""
+        if self._text is not None and not self._aside and self._length <= MAX_FIELD:
+            piece = text if is_kept else _SPACES.sub(" ", text)
+            self._text.append(piece[: MAX_FIELD + 1 - self._length])
+            self._length += len(piece)
+
+    def end(self, name: str) -> None:
+        """The end of an element."""
+        if self._aside:
+            self._aside -= 1
+        elif name == "p" and self._text is not None:
+            self._paragraphs.append("".join(self._text))
+            self._text = None
+        elif name in {"table-cell", "covered-table-cell"}:
+            self._end_cell(is_covered=name != "table-cell")
+        elif name == "table-row":
+            self._end_row()
+
+    def _end_cell(self, *, is_covered: bool) -> None:
+        attributes, self._cell = self._cell or {}, None
+        first, alike = self._column + 1, _count(attributes, "number-columns-repeated")
+        self._column += alike
+        cell = _cell_of(first, attributes, "\n".join(self._paragraphs))
+        if is_covered or cell is None:
+            return
+        self._note_range(first, attributes)
+        if self._column > MOST_CELLS:
+            raise UnableToRead("beyond_excel")
+        self._cells += [cell._replace(column=first + step) for step in range(alike)]
+
+    def _note_range(self, column: int, attributes: Attributes) -> None:
+        down, across = (_count(attributes, f"number-{axis}-spanned") for axis in ("rows", "columns"))
+        if down > 1 or across > 1:
+            top = self._row + 1
+            self.ranges.append(Range(top, column, top + down - 1, column + across - 1))
+            if len(self.ranges) > MOST_RANGES:
+                raise UnableToRead("workbook_too_large")
+
+    def _end_row(self) -> None:
+        first, self._row = self._row + 1, self._row + self._rows
+        if not self._cells:
+            return
+        self.has_cells = True
+        self._alike += (self._rows - 1) * len(self._cells)
+        if self._row > MOST_ROWS:
+            raise UnableToRead("beyond_excel")
+        if self._alike > MOST_CELLS_ALIKE:
+            raise UnableToRead("workbook_too_large")
+        self.runs.append(Run(first, self._rows, self._cells))
+
+
+def _count(attributes: Attributes, name: str) -> int:
+    count = int(attributes.get(name, 1))
+    if count < 1:
+        raise ValueError(name)
+    return count
+
+
+def _cell_of(column: int, attributes: Attributes, shown: str) -> Cell | None:
+    kind = attributes.get("value-type", "string" if shown else "")
+    if attributes.get("value-type-of-calc") == "error" or ("formula" in attributes and _ERROR.fullmatch(shown)):
+        return Cell(column, "error", "", shown)
+    if kind == "string":
+        shown = shown or attributes.get("string-value", "")
+        return Cell(column, kind, "", shown) if shown else None
+    value = attributes.get({"date": "date-value", "time": "time-value", "boolean": "boolean-value"}.get(kind, "value"))
+    return Cell(column, kind, value, shown) if kind and value is not None else None
+
+
+_ERROR: Final = re.compile(r"#[A-Z0-9/]+[!?]?|(?:Err|错误|錯誤)[:：]\d+")
+
+
+class _Content:
+    """The content of a document: one sheet after the other."""
+
+    def __init__(self) -> None:
+        self.sheet: Sheet | None = None
+        self.hidden: set[str] = set()
+        self.over: list[Sheet] = []
+        self._style = ""
+        self._depth = 0
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        name = local(name)
+        if name == "table":
+            self._depth += 1
+        if self._depth > 1:  # a table within a cell
+            return
+        plain = _plain(attributes)
+        if name == "table" and plain.get("name"):
+            self.sheet = Sheet(plain["name"][:MOST_NAME], plain.get("style-name", ""))
+        elif self.sheet is not None:
+            self.sheet.start(name, plain)
+        elif name == "style":
+            self._style = plain.get("name", "")
+        elif name == "table-properties" and plain.get("display") == "false" and len(self.hidden) < MOST_SHEETS:
+            self.hidden.add(self._style)
+
+    def end(self, name: str) -> None:
+        name = local(name)
+        if name == "table":
+            self._depth -= 1
+            if not self._depth and self.sheet is not None:
+                self.over.append(self.sheet)
+                self.sheet = None
+        elif self.sheet is not None and self._depth == 1:
+            self.sheet.end(name)
+
+    def text(self, text: str) -> None:
+        if self.sheet is not None and self._depth == 1:
+            self.sheet.text(text)
+
+
+def _plain(attributes: Attributes) -> Attributes:
+    """``attributes`` by their local names; what the extension of LibreOffice says of a type has a name of its own."""
+    plain = {local(name): value for name, value in attributes.items() if not name.startswith("calcext:")}
+    if kind := attributes.get("calcext:value-type"):
+        plain["value-type-of-calc"] = kind
+    return plain
+
+
+def sheets_of(part: IO[bytes]) -> tuple[list[Sheet], set[str]]:
+    """All sheets, without their rows, and the styles that hide one."""
+    content = _Content()
+    for _step in _steps(part, content):
+        for sheet in [*content.over, content.sheet]:
+            if sheet is not None:
+                sheet.runs.clear()
+        if len(content.over) > MOST_SHEETS:
+            raise UnableToRead("workbook_too_large")
+    return content.over, content.hidden
+
+
+def runs_of(part: IO[bytes], name: str) -> Iterator[Run]:
+    """The rows with content of the first sheet called ``name``."""
+    content = _Content()
+    for _step in _steps(part, content):
+        for sheet in [*content.over, content.sheet]:
+            if sheet is not None and sheet.name == name:
+                while sheet.runs:
+                    yield sheet.runs.popleft()
+            elif sheet is not None:
+                sheet.runs.clear()
+        if any(sheet.name == name for sheet in content.over):
+            return
+        content.over.clear()
+
+
+def _steps(part: IO[bytes], content: _Content) -> Iterator[Any]:
+    end: Callable[[str], Any] = content.end
+    return steps(part, start=content.start, end=end, text=content.text)
