@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from itertools import pairwise
-from mmap import MADV_DONTNEED, mmap
+from mmap import MADV_DONTNEED, MADV_RANDOM, mmap
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
-SPILLED = 1 << 20
-"""Runs of so many keys lie in temporary files; 24 MiB are the largest that stay in memory."""
-BLOCK = 1 << 18
+SPILLED = 1 << 19
+"""Runs of so many keys lie in temporary files; 12 MiB are the largest that stay in memory."""
+BLOCK = 1 << 17
 """Keys that are merged at a time, about."""
-RESTS_EVERY = 1 << 20
-"""Keys after which the pages that were looked at are given back: they stay cached as long as there is room."""
 
 
 def key_of(content: bytes) -> bytes:
@@ -34,7 +32,6 @@ class Seen:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._runs: list[_Run] = []
-        self._looked_up = 0
 
     def add(self, keys: Sequence[bytes], rows: Sequence[int]) -> list[int]:
         """For each key the row that had it first, or 0 if that is its own; those that are new are kept."""
@@ -53,7 +50,8 @@ class Seen:
         sorted_rows = np.zeros(len(keys), np.uint64)
         for run in self._runs:
             run.find(high, low, sorted_rows)
-        self._rest_after(len(keys))
+        for run in self._runs:
+            run.rest()
         rows = np.empty_like(sorted_rows)
         rows[order] = sorted_rows
         return rows.tolist()
@@ -70,13 +68,6 @@ class Seen:
         while len(self._runs) > 1 and self._runs[-2].size < 2 * self._runs[-1].size:
             newer, older = self._runs.pop(), self._runs.pop()
             self._runs.append(_merged(older, newer, self._folder))
-
-    def _rest_after(self, keys: int) -> None:
-        self._looked_up += keys
-        if self._looked_up >= RESTS_EVERY:
-            self._looked_up = 0
-            for run in self._runs:
-                run.rest()
 
 
 class _Run:
@@ -100,24 +91,28 @@ class _Run:
         with TemporaryFile(dir=folder) as file:
             os.posix_fallocate(file.fileno(), 0, 24 * size)
             mapped = mmap(file.fileno(), 24 * size)
+        mapped.madvise(MADV_RANDOM)  # a page that is looked at brings no neighbours into memory
         words = np.frombuffer(mapped, np.uint64)
         return cls(words[:size], words[size : 2 * size], words[2 * size :], mapped)
 
     def find(self, high: Words, low: Words, rows: Words) -> None:
         """Put the row of every key that is here into ``rows``."""
         at = np.minimum(np.searchsorted(self.high, high), self.size - 1)
-        same_half = self.high[at] == high
-        same = same_half & (self.low[at] == low)
-        rows[same] = self.rows[at[same]]
-        for index in np.flatnonzero(same_half & ~same):  # two keys of one upper half: 3 in a million manifests
-            for place in range(int(at[index]) + 1, self.size):
-                if self.high[place] != high[index]:
-                    break
-                if self.low[place] == low[index]:
-                    rows[index] = self.rows[place]
+        alike = np.flatnonzero(self.high[at] == high)  # of keys that are unknown, nothing further is read
+        places = at[alike]
+        same = self.low[places] == low[alike]
+        rows[alike[same]] = self.rows[places[same]]
+        for index in alike[~same]:  # two keys of one upper half: 3 in a million manifests of ten million rows
+            self._find_further(int(index), int(at[index]), high, low, rows)
+
+    def _find_further(self, index: int, place: int, high: Words, low: Words, rows: Words) -> None:
+        while place < self.size and self.high[place] == high[index]:
+            if self.low[place] == low[index]:
+                rows[index] = self.rows[place]
+            place += 1
 
     def rest(self) -> None:
-        """Give back the memory of a run that lies in a file."""
+        """Give back the memory of a run that lies in a file: its pages stay cached for as long as there is room."""
         if self._file is not None:
             self._file.madvise(MADV_DONTNEED)
 

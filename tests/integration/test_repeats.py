@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import random
 from collections import Counter
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from portal.packages import services
+from portal.packages.ingest import ingest
 from portal.packages.models import Package
 from portal.packages.repeats import repeated_rows, repeats_by_item
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import PackageState
+from scheduler.objects.file import FileStore
 from scheduler.records import ShardItem, load
 from tests.manifests import NOW, ingested, read_now
 from tests.world import World
@@ -94,3 +97,43 @@ def test_reading_again_forgets_the_repeats_of_before(world: World) -> None:
     read_now(package)
     assert (package.rows_repeated, package.requests) == (0, 2)
     assert len(list(objects().list(f"{package.prefix}/shards/"))) == 1
+
+
+def written(package: Package) -> dict[str, bytes]:
+    return {found.key: objects().get(found.key) for found in objects().list(f"{package.prefix}/shards/")}
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("at", [1, 4, 9, 14])
+def test_a_reading_that_was_killed_writes_the_same_when_it_is_repeated(
+    world: World, settings: Any, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    settings.SHARD_TARGET_S = 1e-6
+    data, expected = shop(1_500, 700)
+    package = ingested(world, data)
+    whole, counts = written(package), list(package.shards.order_by("no").values_list("items", "repeats"))
+    assert len([key for key in whole if ".repeats." in key]) > 5
+    services.save_task(package=package, by=world.alice, now=NOW)
+    services.start_reading(package=package, by=world.alice, now=NOW)
+    puts = itertools.count(1)
+
+    def put(self: FileStore, key: str, content: bytes) -> None:
+        if next(puts) >= at:
+            raise Killed
+        original(self, key, content)
+
+    original = FileStore.put
+    with monkeypatch.context() as patched:
+        patched.setattr(FileStore, "put", put)
+        with pytest.raises(Killed):
+            ingest(package_id=package.pk, epoch=package.ingest_epoch, clock=lambda: NOW)
+    package.refresh_from_db()
+    assert package.state == PackageState.VALIDATING
+    ingest(package_id=package.pk, epoch=package.ingest_epoch, clock=lambda: NOW)
+    package.refresh_from_db()
+    assert written(package) == whole
+    assert list(package.shards.order_by("no").values_list("items", "repeats")) == counts
+    assert pairs(package) == expected

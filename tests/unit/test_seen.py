@@ -18,7 +18,6 @@ def spilled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param:
         monkeypatch.setattr(rooms, "SPILLED", 4)
         monkeypatch.setattr(rooms, "BLOCK", 3)
-        monkeypatch.setattr(rooms, "RESTS_EVERY", 2)
 
 
 @pytest.mark.usefixtures("spilled")
