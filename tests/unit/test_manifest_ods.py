@@ -119,7 +119,8 @@ def test_merged_cells_are_as_in_excel_files() -> None:
     wide = 'table:number-rows-spanned="1" table:number-columns-spanned="2"'
     covered = "<table:covered-table-cell/>"
     lines = [_row(_cell("Reviews of 2026", more=wide), covered), _HEADING,
-             _row(_cell("A", more=tall), _cell("a")), _row(covered, _cell("b")), _row(_blank(), _cell("c"))]  # fmt: skip
+             _row(_cell("A", more=tall), _cell("a")), _row(covered, _cell("b")),
+             _row(_blank(), _cell("c"))]  # fmt: skip
     found = read(_ods(_table(*lines)), "a.ods")
     assert [row.values for row in found] == [
         {"id": "A", "text": "a"},
