@@ -9,8 +9,7 @@ from django.views.decorators.http import require_safe
 from portal.departments.access import department_of
 from portal.departments.permissions import DEPARTMENT_ROLES, home_of, open_to, signed_in
 from portal.packages import queries
-from portal.packages.models import Package
-from scheduler.domain.lifecycle import PackageState
+from portal.packages.progress import is_over
 
 PER_PAGE = 25
 
@@ -25,20 +24,22 @@ def home(request: HttpRequest) -> HttpResponse:
     department, now = department_of(person), timezone.now()
     show = request.GET.get("show", "all")
     page = Paginator(queries.packages_of(department, show), PER_PAGE).get_page(request.GET.get("page"))
+    lines = queries.lines_of(list(page.object_list), now=now)
     context = {
         "nav": "packages",
         "show": show if show in queries.FILTERS else "all",
         "counts": queries.counts_of(department),
         "page": page,
-        "lines": queries.lines_of(list(page.object_list), now=now),
+        "lines": lines,
         "opening": queries.opening(now=now),
         "example": queries.example(department, now=now),
         "spending": queries.spending(department, now=now),
-        "set_aside": _latest_with_rows_set_aside(list(page.object_list)),
+        "set_aside": _latest_to_be_corrected(lines),
     }
     return render(request, "packages/home.html", context)
 
 
-def _latest_with_rows_set_aside(packages: list[Package]) -> Package | None:
-    done = (PackageState.COMPLETED, PackageState.CANCELLED)
-    return next((one for one in packages if one.state in done and one.rows_set_aside), None)
+def _latest_to_be_corrected(lines: list[queries.Line]) -> queries.Line | None:
+    """The latest package that is over and has rows in quarantine; what a correction left is told at its package."""
+    done = (line for line in lines if is_over(line.package) and line.package.corrects_id is None)
+    return next((line for line in done if line.progress.quarantined), None)
