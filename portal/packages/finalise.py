@@ -18,7 +18,7 @@ from portal.capacity.services import release_reservation
 from portal.packages import timeline
 from portal.packages.losses import ByShard, facts_of, lost_shards, tell
 from portal.packages.manifest import BadRow, Row
-from portal.packages.merging import note_end
+from portal.packages.merging import enqueue_tables, note_end
 from portal.packages.models import Package, Shard
 from portal.packages.report import report
 from portal.packages.results import (
@@ -83,6 +83,7 @@ def _end(package: Package, clock: Clock) -> None:
         tell(package, losses, lost, tally.by_shard, tally.repeats_by_shard, now=now)
         content = report(package, tally.by_status, tally.by_reason, state=end, lost=facts_of(losses, lost))
         objects().put(f"{package.prefix}/out/report.json", content)
+        enqueue_tables(package)
 
 
 def _has_waited(package: Package) -> bool:

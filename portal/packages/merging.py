@@ -100,6 +100,13 @@ def enqueue(package: Package) -> None:
     transaction.on_commit(lambda: task.apply_async((str(package.pk),), retry=False), robust=True)
 
 
+def enqueue_tables(package: Package) -> None:
+    """Have the further forms of its results written once the transaction has ended; what is lost, the sweep finds."""
+    from portal.packages.tasks import tabulate as task
+
+    transaction.on_commit(lambda: task.apply_async((str(package.pk),), retry=False), robust=True)
+
+
 def behind() -> QuerySet[Package]:
     """All packages whose written files do not know of their last correction."""
     later = Package.objects.across_departments().filter(
@@ -129,6 +136,7 @@ def merge(*, package_id: UUID, clock: Clock = timezone.now) -> None:
     mine = Package.objects.across_departments().filter(pk=package.pk, merged_round=before)
     if mine.update(merged_round=last, touched_at=clock()) == 1 and before:
         objects().delete_prefix(f"{package.prefix}/out/{before}/")
+    enqueue_tables(package)
     log.info("corrections merged", action="merge", package=str(package.pk), round=last)
 
 

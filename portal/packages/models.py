@@ -114,6 +114,8 @@ class Package(TenantModel):
     # of the package that is corrected: its quarantined rows that succeeded since, the last round in its files
     rows_corrected = models.PositiveBigIntegerField(default=0)
     merged_round = models.PositiveSmallIntegerField(default=0)
+    # the round whose results lie in the store as a workbook and as Parquet, too; those two come after the end
+    tables_round = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
         ordering = ["-created_at"]

@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from portal.audit.services import record
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import merging, orphans, pieces, tasks
+from portal.packages import merging, orphans, pieces, tabulating, tasks
 from portal.packages.drafts import NOTHING_READ, change
 from portal.packages.models import Kind, Package
 from portal.packages.offered import why_not_offered
@@ -163,6 +163,8 @@ def sweep(*, now: datetime) -> None:
             _enqueue_again(package, tasks.finalise, str(package.pk), now=now)
     for package in merging.behind().filter(touched_at__lt=now - STUCK_AFTER):
         _enqueue_again(package, tasks.merge, str(package.pk), now=now)
+    for package in tabulating.due().filter(touched_at__lt=now - STUCK_AFTER)[: tabulating.AT_A_TIME]:
+        _enqueue_again(package, tasks.tabulate, str(package.pk), now=now)
     _remove_stale_uploads(now)
     pieces.sweep(now=now)
     orphans.sweep(now=now)

@@ -31,8 +31,9 @@ class UnableToFitIntoExcel(Refusal):
     code = "too_large_for_excel"
 
 
-def check_excel(*, rows: int, columns: int, most_rows: int = excel.MOST_ROWS) -> None:
+def check_excel(*, rows: int, columns: int, most_rows: int | None = None) -> None:
     """Raise :class:`UnableToFitIntoExcel` for a table that Excel would not open."""
+    most_rows = most_rows or excel.MOST_ROWS
     if rows > most_rows:
         raise UnableToFitIntoExcel(
             _("An Excel file of %(rows)s rows could not be opened (%(most)s at most). Take the CSV file.")

@@ -27,3 +27,11 @@ def merge(package_id: str) -> None:
     from portal.packages.merging import merge as write
 
     write(package_id=UUID(package_id))
+
+
+@shared_task(name="packages.tabulate")
+def tabulate(package_id: str) -> None:
+    """Write the results of a package that is over as a workbook and as Parquet."""
+    from portal.packages.tabulating import tabulate as write
+
+    write(package_id=UUID(package_id))
