@@ -5,6 +5,7 @@ import errno
 import json
 import os
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -130,8 +131,9 @@ def test_the_refusal_is_in_the_language_of_the_caller(cast: World) -> None:
     assert "请求超过此处接受的" in caller.body
 
 
-def test_a_person_who_is_signed_in_may_hand_over_a_file(cast: World) -> None:
-    caller = Caller("/packages/new", size=3000 * KB, cookie=cookie_of(cast.alice)).call()
+@pytest.mark.parametrize("path", ["/packages/new", f"/packages/{UUID(int=1)}/corrections", f"/uploads/{UUID(int=1)}"])
+def test_a_person_who_is_signed_in_may_hand_over_a_file(cast: World, path: str) -> None:
+    caller = Caller(path, size=3000 * KB, cookie=cookie_of(cast.alice)).call()
     assert caller.status == 403  # taken; only the form's token is missing
     assert caller.sent == caller.size
 
