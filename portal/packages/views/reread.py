@@ -16,7 +16,7 @@ from portal.packages.manifest import Reading
 from portal.packages.manifest.reading import AS_FOUND
 from portal.packages.models import Package
 from portal.packages.reading_form import ReadingForm
-from portal.packages.views.task_page import file_context, preview_of, task_page
+from portal.packages.views.task_page import file_context, is_begun, preview_of, task_page
 
 
 @require_POST
@@ -54,7 +54,7 @@ def _card(request: HttpRequest, package: Package, refused: ReadingForm | None) -
     form.is_valid()
     context = {
         "form": form,
-        "preview": preview_of(package, form),
+        "preview": preview_of(package, form) if is_begun(package) else None,
         "is_open": True,
         **file_context(package, form, refused),
     }

@@ -44,7 +44,7 @@ def task_page(
     context = {
         "nav": "packages",
         "form": form,
-        "preview": preview_of(package, form) if was_sent or _is_begun(package) else None,
+        "preview": preview_of(package, form) if was_sent or is_begun(package) else None,
         "refusal": None if was_sent else reasons.refusal_sentence(package.refusal),
         "set_aside": set_aside_of(package),
         **file_context(package, form, choice),
@@ -82,7 +82,8 @@ def preview_of(package: Package, form: TaskForm) -> services.Preview:
     return services.preview(package=package, fields=form.task(), department=package.department)
 
 
-def _is_begun(package: Package) -> bool:
+def is_begun(package: Package) -> bool:
+    """Is there anything to show of what the first rows become?"""
     return brings_messages(package) or bool(package.typed.get("user_template", package.user_template))
 
 
