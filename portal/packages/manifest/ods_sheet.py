@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, NamedTuple
 
 from portal.packages.manifest.merged import MOST_RANGES, Range
+from portal.packages.manifest.places import MOST_CELLS
 from portal.packages.manifest.reading import MAX_FIELD, UnableToRead
-from portal.packages.manifest.sheet import MOST_CELLS, MOST_OTHER_ELEMENTS, MOST_ROWS
+from portal.packages.manifest.sheet import MOST_OTHER_ELEMENTS, MOST_ROWS
 from portal.packages.manifest.xml_stream import Attributes, local, steps
 
 MOST_SHEETS: Final = 1_000

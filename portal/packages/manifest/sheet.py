@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
 from portal.packages.manifest.merged import MOST_RANGES, Range
+from portal.packages.manifest.places import MOST_CELLS, column_number, letters
 from portal.packages.manifest.reading import MAX_FIELD, UnableToRead
 from portal.packages.manifest.xml_stream import Attributes, local, steps
 
 MOST_ROWS = 1_048_576
-MOST_CELLS = 16_384
 MOST_OTHER_ELEMENTS = 1_000_000
 """Within one row, or before the first: runs of formatted text, extensions."""
 
@@ -45,7 +45,7 @@ class _Sheet:
         self._in_data = self._in_row = self._in_cell = self._in_text = False
         self._number = self._column = self._others = self._phonetic = 0
         self._cells: list[Cell] = []
-        self._kind = self._style = ""
+        self._kind = self._style = self._digits = ""
         self._pieces: list[str] = []
         self._length = 0
 
@@ -80,6 +80,7 @@ class _Sheet:
         if number > MOST_ROWS:
             raise UnableToRead("beyond_excel")
         self._in_row, self._number, self._column, self._others = True, number, 0, 0
+        self._digits = str(number)
 
     def _start_cell(self, attributes: Attributes) -> None:
         name = attributes.get("r")
@@ -93,6 +94,8 @@ class _Sheet:
         self._length = 0
 
     def _named(self, name: str) -> int:
+        if name.endswith(self._digits) and (column := _USUAL.get(name[: -len(self._digits)])):
+            return column
         letters = name.rstrip("0123456789").replace("$", "")
         if not letters.isascii() or not letters.isalpha() or name[len(letters) :] not in {str(self._number), ""}:
             raise UnableToRead("unordered_sheet", line=self._number)
@@ -123,12 +126,8 @@ class _Sheet:
             self.is_over = self.is_over or name == "sheetData"
 
 
-def column_number(letters: str) -> int:
-    """``A`` → 1, ``XFD`` → 16384; letters beyond those are 16385."""
-    number = 0
-    for letter in letters.upper()[:4]:
-        number = number * 26 + ord(letter) - 64
-    return min(number, MOST_CELLS + 1)
+_USUAL = {letters(number): number for number in range(1, 703)}
+"""Columns with one or two letters."""
 
 
 def lines(part: IO[bytes]) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from portal.packages.manifest.blanks import Numbering
 from portal.packages.manifest.heading import heading_found
+from portal.packages.manifest.places import letters
 from portal.packages.manifest.reading import (
     MAX_COLUMNS,
     MAX_FIELD,
@@ -132,15 +133,6 @@ def _where(line: Line) -> dict[str, object]:
         return {}
     where: dict[str, object] = {"position": fault.column, "cell": f"{letters(fault.column)}{line.number}"}
     return {**where, "shown": fault.shown} if fault.shown else where
-
-
-def letters(column: int) -> str:
-    """1 → ``A``, 27 → ``AA``."""
-    name = ""
-    while column:
-        column, left = divmod(column - 1, 26)
-        name = chr(65 + left) + name
-    return name
 
 
 class _Placed(Protocol):
