@@ -29,7 +29,7 @@ def manifest(tmp_path: Path) -> Path:
 
 def results(page: Page) -> list[dict[str, str]]:
     with page.expect_download() as started:
-        page.get_by_role("link", name="Results, CSV for Excel").click()
+        page.get_by_role("link", name="Results, CSV").click()
     with Path(started.value.path()).open(encoding="utf-8-sig", newline="") as stream:
         return list(csv.DictReader(stream))
 

@@ -4,15 +4,17 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import openpyxl
 import pytest
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
+from django.utils import timezone
 from pyarrow import parquet
 
 from portal.departments.refusals import UnableToFind
+from portal.departments.services import create_api_key
 from portal.packages import downloads, excel, making
 from portal.packages.models import Package, Shard
 from portal.packages.store import objects
@@ -193,3 +195,33 @@ def test_a_third_workbook_at_once_is_refused_until_somebody_leaves(world: World,
 def test_other_names_are_no_files(world: World, settings: Any, what: str) -> None:
     with pytest.raises(UnableToFind):
         downloads.answer(RequestFactory().get("/"), promised(world, settings), what)
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_the_page_of_a_package_offers_every_form(world: World, settings: Any, client: Client, is_over: bool) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    finished(package)
+    if not is_over:
+        Package.objects.for_department(world.retail).update(state=PackageState.RUNNING)
+    client.force_login(world.alice)
+    page = client.get(f"/packages/{package.pk}").content.decode()
+    offered = {what for what in get_args(downloads.What) if f"/packages/{package.pk}/download/{what}" in page}
+    results = {f"results.{form}" for form in FORMS}
+    assert offered == (results | {"quarantine.csv", "quarantine.xlsx", "report.json"} if is_over else results)
+
+
+def test_the_api_gives_every_form(world: World, settings: Any, client: Client) -> None:
+    package = promised(world, settings)
+    settle_all(package)
+    finished(package)
+    _key, secret = create_api_key(person=world.alice, name="nightly", now=timezone.now())
+    headers = {"Authorization": f"Bearer {secret}"}
+    for form in FORMS:
+        answer = client.get(f"/api/v1/packages/{package.pk}/results?format={form}", headers=headers)
+        assert answer.headers["Content-Type"] == downloads.CONTENT_TYPES[form]
+        assert len(READERS[form](b"".join(answer))) == 200
+    for form, by in QUARANTINES:
+        answer = client.get(f"/api/v1/packages/{package.pk}/quarantine?format={form}", headers=headers)
+        assert len(by(b"".join(answer))) == 4
+    assert client.get(f"/api/v1/packages/{package.pk}/results?format=exe", headers=headers).status_code == 422

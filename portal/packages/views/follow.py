@@ -20,6 +20,7 @@ from portal.departments.models import Person, Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
 from portal.packages import control, queries
 from portal.packages.corrections import rounds_of
+from portal.packages.excel import MOST_ROWS
 from portal.packages.live import Fragment, events, one_event, pace_of, streams
 from portal.packages.models import Package
 from portal.packages.outlook import margin_of, outlook_of
@@ -132,6 +133,7 @@ def state_of(package: Package, *, person: Person, now: datetime) -> dict[str, An
         "tone": "warn" if package.late_by else queries.TONES.get(PackageState(package.state), ""),
         "charged": queries.charged_for([package.pk]).get(package.pk),
         "is_over": is_over(package),
+        "fits_excel": package.rows_total <= MOST_ROWS,
         "may_act": person.role == Role.STAFF,
         "can_pause": package.state in {PackageState.ADMITTED, PackageState.RUNNING},
         "can_resume": package.state == PackageState.PAUSED,
