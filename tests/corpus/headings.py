@@ -41,6 +41,7 @@ def _headings() -> list[Case]:
         Case("heading/spaces.csv", b" id , text \n1, a \n", two, (("1", " a "),)),
         Case("heading/mark-and-quotes.csv", b'\xef\xbb\xbf"id","text"\n1,a\n2,b\n', two, ab),
         Case("heading/blank-lines-above.csv", b"\n\r\nid,text\n1,a\n2,b\n", two, ab),
+        Case("heading/spaces-above.csv", b"  \n\t\nid,text\n1,a\n2,b\n", two, ab),
         Case("heading/line-break-within.csv", b'id,"long\ntext"\n1,a\n', ("id", "long text"), (("1", "a"),)),
         Case("heading/brace.csv", b"id,{text}\n1,a\n", refusal="unusable_column"),
         Case("heading/alone.csv", b"id,text\n", refusal="no_rows"),

@@ -91,7 +91,7 @@ class _File:
         while (fields := self._fields_above_rows()) is not None:
             self._first_at, raw = self._lines.first, self._lines.raw(self._last)
             self._lines.first = self._last + 1
-            if fields and raw.strip('"').casefold() != noted:  # a note to Excel is no heading
+            if not _is_blank(fields) and raw.strip('"').casefold() != noted:  # a note to Excel is no heading
                 return fields
         raise UnableToRead("empty_file")
 
@@ -156,12 +156,13 @@ class _File:
         if lines.is_suspect and any(type(line) is CutLine for line in record):
             return self._first_alone(last)
         is_odd = len(record) > SUSPECT_LINES or (fields and len(fields) != len(self.reading.columns))
+        is_blank = _is_blank(fields)
         if is_odd and _has_swallowed_rows(record, self.reading):
             return self._first_alone(last)
-        if not fields and not lines.is_second_half():
+        if is_blank and not lines.is_second_half():
             self._numbering.blank(first)
         lines.first = last + 1
-        if not fields:
+        if is_blank:
             return None
         row = _row(fields, heading, self.reading, first)
         return spoiled(row, first) if lines.is_suspect else row
@@ -204,6 +205,11 @@ class _File:
                 raise UnableToRead("unclosed_quote", line=began)
             lines.first += 1
             is_open = line.count(quote) % 2 == 0
+
+
+def _is_blank(fields: list[str]) -> bool:
+    """Is it a line with nothing in it, or spaces alone? (One with delimiters is a row that was left empty.)"""
+    return not fields or (len(fields) == 1 and not fields[0].strip())
 
 
 def _has_swallowed_rows(record: list[str], reading: Reading) -> bool:

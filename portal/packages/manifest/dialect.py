@@ -72,7 +72,7 @@ def _records(lines: Sequence[str], reading: Reading) -> tuple[Records, int]:
         try:
             for fields in islice(reader, _SAMPLE_ROWS - len(found)):
                 before = reader.line_num
-                if fields:
+                if len(fields) > 1 or (fields and fields[0].strip()):
                     found.append(fields)
             return found, faults
         except csv.Error:

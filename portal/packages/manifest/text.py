@@ -40,7 +40,7 @@ def _described(stream: BinaryIO, encoding: str, certainty: str, is_json: bool, w
     if start.startswith("[") and (is_json or _is_json_array(start)):
         raise UnableToRead("json_array")
     text = replayed(head, stream)
-    if is_json or _is_json_line(start):
+    if (is_json and not _is_json_by_name_alone(start)) or _is_json_line(start):
         return _of_json(text, encoding, certainty, start)
     plain = Reading("csv", encoding, certainty=certainty)
     return csv_rows.describe(text, dialect_of(sample, wish, plain, is_whole=len(head) < _SAMPLE))
@@ -67,6 +67,12 @@ def _is_json_line(start: str) -> bool:
         return bool(object_of(re.split(r"[\r\n]", start, maxsplit=1)[0]))
     except Malformed:
         return False
+
+
+def _is_json_by_name_alone(start: str) -> bool:
+    """Does no line begin as an object, nor the first one as any other JSON?"""
+    lines = start.splitlines()[: jsonl_rows.LOOKED_AT]
+    return start[0] not in '["' and not any(line.lstrip().startswith("{") for line in lines)
 
 
 def _is_json_array(start: str) -> bool:

@@ -103,6 +103,8 @@ class TextProbe:
             return "utf-8", "doubtful"
         if is_western(self._opening.decode("cp1252", "replace")):
             return "windows-1252", "doubtful"
+        if self._nuls:  # in no encoding a text, and with what no text has
+            raise UnableToRead("binary_file")
         raise UnableToRead("unknown_encoding", line=utf8.first_broken or 1)
 
 
@@ -121,12 +123,15 @@ def _sole(opening: bytes, wished: str | None) -> tuple[Candidate | None, str, st
 
 
 def _unmarked_utf16(opening: bytes) -> str:
-    """Is every other byte of a text often 0, and never the one beside? So it is without a byte order mark."""
+    """Is every other byte of a text often 0, and seldom the one beside? So it is without a byte order mark.
+
+    Seldom: 一 (U+4E00) is among the commonest of characters.
+    """
     first, second = opening[::2].count(0), opening[1::2].count(0)
     most = max(first, second)
-    if min(first, second) or most < 2 or most * 10 < len(opening):
+    if min(first, second) * 4 > most or most < 2 or most * 10 < len(opening):
         return ""
-    encoding = "utf-16-be" if first else "utf-16-le"
+    encoding = "utf-16-be" if first == most else "utf-16-le"
     return "" if _CONTROL.search(sampled(opening, encoding)) else encoding
 
 
