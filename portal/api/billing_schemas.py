@@ -89,8 +89,8 @@ class BillOut(Schema):
     """``status`` is ``draft``: it may change until the month is over. ``first_day`` and ``last_day`` are included.
 
     Each line's ``amount`` is rounded on its own, ``total`` is the ledger's sum rounded once, and ``rounding`` is
-    what the lines lack to it: Σ ``amount`` + ``rounding`` = ``total``. ``items`` were charged; ``repeats`` are the rows that
-    got the result of one of them for nothing.
+    what the lines lack to it: Σ ``amount`` + ``rounding`` = ``total``. ``items`` were charged; ``repeats`` are the
+    rows that got the result of one of them for nothing.
     """
 
     status: str

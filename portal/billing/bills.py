@@ -28,8 +28,8 @@ ANNEX_ROWS = 300
 
 _COLUMNS = (
     *("settled_at", "package_number", "package", "shard", "person", "model", "tier", "factor", "price_list"),
-    *("items", "repeats", "input_tokens", "cached_tokens", "output_tokens", "input_per_1k", "cached_per_1k", "output_per_1k"),
-    *("amount", "currency"),
+    *("items", "repeats", "input_tokens", "cached_tokens", "output_tokens"),
+    *("input_per_1k", "cached_per_1k", "output_per_1k", "amount", "currency"),
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -151,7 +151,7 @@ def _offer(package: Package, tier: Tier, fit: Fit, output: OutputTokens, prices:
         expected_start_at=fit.assessment.expected_start_at,
         expected_finish_at=fit.assessment.expected_finish_at,
         earliest_deadline_at=fit.assessment.earliest_deadline_at,
-        rows_that_fit=fit.assessment.items_that_fit(package.requests),  # at least: so many first rows ask no more
+        rows_that_fit=_rows_that_fit(package, fit),
         work_expected_s=fit.work.expected_s,
         work_at_most_s=fit.work.at_most_s,
         output_tokens_low=output.low,
@@ -165,6 +165,12 @@ def _offer(package: Package, tier: Tier, fit: Fit, output: OutputTokens, prices:
         created_at=now,
         expires_at=now + OFFER_VALID_FOR,
     )
+
+
+def _rows_that_fit(package: Package, fit: Fit) -> int:
+    """All good rows, or at least so many of the first: they ask no more than as many requests."""
+    requests = fit.assessment.items_that_fit(package.requests)
+    return package.rows_good if requests == package.requests else requests
 
 
 def _move(package: Package, state: PackageState, *, now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import timedelta
 from decimal import Decimal
 
 from django.utils import translation
@@ -9,6 +10,7 @@ from django.utils import translation
 from portal.billing.bills import bill_csv, bill_html, draft_bill
 from portal.billing.models import LedgerEntry
 from portal.billing.services import charge_shard
+from portal.packages.alternatives import alternatives
 from portal.packages.models import Package
 from portal.packages.quoting import quote_package
 from scheduler.wire import Usage
@@ -57,6 +59,7 @@ def test_repeats_take_no_work_and_no_money_in_the_offer(world: World) -> None:
     ]
     assert [package.rows_good for package in (once, repeated, every)] == [2, 4, 4]
     assert offers[0].work_at_most_s == offers[1].work_at_most_s == offers[2].work_at_most_s / 2
+    assert [offer.rows_that_fit for offer in offers] == [2, 4, 4]
     # a label of four letters and its end are five tokens at most
     assert [offer.output_tokens_high for offer in offers] == [10, 10, 20]
 
@@ -65,3 +68,18 @@ def test_items_and_repeats_are_all_good_rows(world: World) -> None:
     package = charged(world, repeats=2)
     entries = LedgerEntry.objects.for_department(world.retail).filter(package_ref=package.pk)
     assert sum(entry.items + entry.repeats for entry in entries) == package.rows_good == 4
+
+
+def test_of_an_offer_that_does_not_fit_as_many_rows_fit_as_requests_at_least(world: World) -> None:
+    package = ingested(world, "text\n" + "".join(f"a {row % 500}\n" for row in range(1_000)))
+    assert (package.rows_good, package.requests) == (1_000, 500)
+    offer = quote_package(
+        package=package, tier="standard", deadline_at=NOW + timedelta(minutes=30, seconds=2), by=world.alice, now=NOW
+    )
+    assert not offer.is_feasible
+    assert 0 <= offer.rows_that_fit < 500
+    for one in alternatives(package=package, quote=offer, now=NOW):
+        if one.code == "first_rows":
+            assert one.price_at_most <= offer.price_at_most
+        else:
+            assert one.rows == 1_000
