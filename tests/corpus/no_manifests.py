@@ -20,7 +20,7 @@ def _no_manifests() -> list[Case]:
         Case("nothing/empty.xlsx", b"", refusal="empty_file"),
         Case("binary/noise.csv", noise, refusal="binary_file"),
         Case("binary/noise-without-nul.csv", no_nuls, refusal="unknown_encoding"),
-        Case("binary/short-noise.csv", noise[:700], refusal="unknown_encoding"),
+        Case("binary/short-noise.csv", noise[:700], refusal="binary_file"),
         Case("binary/zeros.csv", bytes(5000), refusal="binary_file"),
         Case("binary/program.csv", b"\x7fELF\2\1\1" + bytes(9) + noise[:3000], refusal="binary_file"),
         Case("binary/picture.csv", b"\x89PNG\r\n\x1a\n" + noise[:500], refusal="wrong_format", told={"found": "PNG"}),
