@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Final
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from portal.audit.services import record
 from portal.departments.models import Person
-from portal.departments.refusals import Refusal
+from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import reasons
 from portal.packages.drafts import NOTHING_READ, change
 from portal.packages.manifest import Reading, UnableToRead
@@ -48,8 +49,10 @@ def reread(*, package: Package, wish: Wish, by: Person | None, now: datetime) ->
     The package goes back to draft, whatever was quoted for it; its task and what is typed of it are kept. Raises
     :class:`UnableToReread` for a wish that the file cannot be read by, and
     :class:`~portal.departments.refusals.UnableToChangeState` for a package that is promised, being read or
-    finished; nothing is changed then.
+    finished, and for a correction; nothing is changed then.
     """
+    if package.corrects_id is not None:
+        raise UnableToChangeState(_("The file of a correction is read as it is. Upload another one instead."))
     before = Reading.from_json(package.reading)
     try:
         reading = reading_of(package.manifest_key, package.filename, _probed(package, before, wish), wish)

@@ -104,6 +104,13 @@ def test_a_package_that_is_being_read_keeps_its_reading(world: World) -> None:
     assert package.reading["delimiter"] == ","
 
 
+def test_the_file_of_a_correction_is_read_as_it_is(world: World) -> None:
+    package = uploaded(world, SEMICOLONS)
+    package.corrects, package.round = uploaded(world, SEMICOLONS), 1
+    with pytest.raises(UnableToChangeState):
+        reread(package=package, wish=Wish(delimiter=","), by=world.alice, now=NOW)
+
+
 def test_an_upload_can_say_at_once_how_it_is_read(world: World) -> None:
     package = create_draft(
         by=world.alice, department=world.retail, filename="f.csv", chunks=["id,text\n1,好\n".encode("utf-16-le")],

@@ -29,7 +29,7 @@ def reread(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     person = signed_in(request)
     package = owned(Package, ref, department=department_of(person))
     is_live = bool(request.headers.get("HX-Request"))
-    if is_live:
+    if is_live and "name" in request.POST:
         services.keep_typed(package=package, typed=TaskForm(request.POST, package=package).typed())
     choice = ReadingForm(request.POST, reading=Reading.from_json(package.reading))
     is_read = choice.is_valid() and _is_reread(request, package, choice, person)
