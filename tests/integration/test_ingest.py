@@ -146,7 +146,7 @@ def test_a_cell_that_cannot_be_shown_costs_its_own_row(world: World) -> None:
     package = ingested(world, workbook(lines, {"B502": "yyyy-mm-dd"}), "a.xlsx")
     assert (package.state, package.rows_good) == (PackageState.QUOTED, 501)
     (row,) = aside(package)
-    assert (row.row, row.detail) == (501, {"problem": "cell_not_shown", "line": 502, "position": 2})
+    assert (row.row, row.detail) == (501, {"problem": "cell_not_shown", "line": 502, "position": 2, "cell": "B502"})
 
 
 def test_a_lost_file_makes_the_package_invalid(world: World) -> None:
