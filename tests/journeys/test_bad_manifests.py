@@ -1,5 +1,6 @@
 """Bad files and bad tasks, as people hand them in: a clear answer at the form, no 500, and the draft stays."""
 
+import gzip
 import io
 import zipfile
 
@@ -37,27 +38,35 @@ def upload(client: Client, content: bytes, name: str = "reviews.csv") -> tuple[i
     return answer.status_code, answer.text
 
 
-def _archive(name: str) -> bytes:
+def _archive(*names: str) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(name, "x")
+        for name in names:
+            archive.writestr(name, "x")
     return out.getvalue()
 
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 FILES = {
     "binary": (b"\x00\x01\x02" * 50, "a.csv", "The file is not text."),
     "wrong encoding": ("id,text\n1,caf\xe9 ".encode("latin-1") + b"\xff\xff\n", "a.csv", "line 2 makes no sense"),
-    "pdf": (b"%PDF-1.7 and so on", "a.csv", "The file is PDF."),
-    "word": (_archive("word/document.xml"), "a.docx", "The file is Word."),
+    "pdf": (b"%PDF-1.7 and so on", "a.csv", "The file is PDF, which"),
+    "word": (_archive("word/document.xml"), "a.docx", "The file is Word, which"),
     "damaged workbook": (workbook([["id"], [1]])[:300], "a.xlsx", "damaged"),
-    "old excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 100, "a.xls", "old or password-protected"),
+    "damaged old workbook": (OLE + bytes(100), "a.xls", "damaged"),
+    "locked workbook": (OLE + "EncryptedPackage".encode("utf-16-le"), "a.xlsx", "protected by a password"),
+    "cut archive": (gzip.compress(b"id,text\n1,a\n")[:-4], "a.csv.gz", "damaged or incomplete"),
+    "archive of several files": (_archive("a.csv", "x/b.csv"), "a.zip", "has 2 files: “a.csv”, “b.csv”"),
+    "archive in an archive": (gzip.compress(_archive("a.csv")), "a.zip.gz", "another archive in it"),
+    "bomb": (gzip.compress(b"a,b\n" * 2**20) * 48, "a.csv.gz", "suspiciously large"),
+    "damaged parquet": (b"PAR1\x15\x00PAR1", "a.parquet", "damaged"),
     "heading only": (b"id,text\n", "a.csv", "no rows"),
     "json array": (b'[{"a": 1}]', "a.json", "one JSON array"),
     "no object": (b"[1]x\nhello\n", "a.jsonl", "one JSON array"),
     "unclosed quote": (b'"id,text\n1,a\n2,b\n', "a.csv", "opened in line 1 is never closed"),
     "another encoding": ("id,text\n1,Быстрая доставка\n".encode("cp1251"), "a.csv", "line 2 makes no sense as Chinese"),
     "brace in a name": (b"id,te{x}t\n1,a\n", "a.csv", "“te{x}t” contains a brace"),
-    "other ending": (b"<html>", "a.html", "Files ending in “.html”"),
+    "other ending": (b"<html>", "a.html", "The file is HTML, which"),
 }
 
 
