@@ -49,8 +49,7 @@ def describe(stream: BinaryIO, wish: Wish = AS_FOUND) -> Reading:
 def rows(stream: BinaryIO, reading: Reading) -> Rows:
     """See ``portal.packages.manifest.rows``."""
     with damage_told("broken_table"), opened(stream) as archive:
-        is_merged = is_mentioned(_content(archive), b"-spanned")
-        merged = _sheets(archive).merged.get(reading.sheet, []) if is_merged else []
+        merged = _sheets(archive).merged.get(reading.sheet, []) if _has_ranges(archive) else []
         yield from tables.rows(_lines(archive, reading.sheet, merged), reading)
 
 
@@ -58,8 +57,12 @@ def _content(archive: ZipFile) -> BinaryIO:
     return part_of(archive, _CONTENT, MOST_SHEET_BYTES)  # type: ignore[return-value]
 
 
+def _has_ranges(archive: ZipFile) -> bool:
+    return is_mentioned(_content(archive), b"-spanned")
+
+
 def _sheets(archive: ZipFile) -> _Sheets:
-    found, hidden = sheets_of(_content(archive))
+    found, hidden = sheets_of(_content(archive), has_ranges=_has_ranges(archive))
     found.sort(key=lambda sheet: sheet.style in hidden)
     filled = tuple(sheet.name for sheet in found if sheet.has_cells)
     return _Sheets(tuple(sheet.name for sheet in found), filled, {sheet.name: sheet.ranges for sheet in found})

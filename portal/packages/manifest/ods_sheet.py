@@ -101,13 +101,16 @@ class Sheet:
         attributes, self._cell = self._cell or {}, None
         first, alike = self._column + 1, _count(attributes, "number-columns-repeated")
         self._column += alike
-        cell = _cell_of(first, attributes, "\n".join(self._paragraphs))
-        if is_covered or cell is None:
+        cell = None if is_covered else _cell_of(first, attributes, "\n".join(self._paragraphs))
+        if cell is None:
             return
-        self._note_range(first, attributes)
         if self._column > MOST_CELLS:
             raise UnableToRead("beyond_excel")
-        self._cells += [cell._replace(column=first + step) for step in range(alike)]
+        self._cells.append(cell)
+        if alike > 1:
+            self._cells += [cell._replace(column=first + step) for step in range(1, alike)]
+        if "number-rows-spanned" in attributes or "number-columns-spanned" in attributes:
+            self._note_range(first, attributes)
 
     def _note_range(self, column: int, attributes: Attributes) -> None:
         down, across = (_count(attributes, f"number-{axis}-spanned") for axis in ("rows", "columns"))
@@ -131,7 +134,9 @@ class Sheet:
 
 
 def _count(attributes: Attributes, name: str) -> int:
-    count = int(attributes.get(name, 1))
+    if name not in attributes:
+        return 1
+    count = int(attributes[name])
     if count < 1:
         raise ValueError(name)
     return count
@@ -152,39 +157,65 @@ _ERROR: Final = re.compile(r"#[A-Z0-9/]+[!?]?|(?:Err|错误|錯誤)[:：]\d+")
 
 
 class _Content:
-    """The content of a document: one sheet after the other."""
+    """The content of a document: one sheet after the other.
 
-    def __init__(self) -> None:
+    A brief look passes by what comes after the first cells of a sheet.
+    """
+
+    def __init__(self, *, is_brief: bool = False) -> None:
         self.sheet: Sheet | None = None
         self.hidden: set[str] = set()
         self.over: list[Sheet] = []
+        self._is_brief = is_brief
+        self._names: dict[str, str] = {}
         self._style = ""
         self._depth = 0
 
+    def _local(self, name: str) -> str:
+        """The local name, looked up: names are few, and what they are is asked for every element."""
+        return self._names.get(name) or self._names.setdefault(name, local(name))
+
     def start(self, name: str, attributes: Attributes) -> None:
-        name = local(name)
+        name = self._local(name)
         if name == "table":
-            self._depth += 1
-        if self._depth > 1:  # a table within a cell
+            self._start_table(attributes)
+        elif self._depth > 1 or self._is_passed_by():
             return
-        plain = _plain(attributes)
-        if name == "table" and plain.get("name"):
-            self.sheet = Sheet(plain["name"][:MOST_NAME], plain.get("style-name", ""))
         elif self.sheet is not None:
-            self.sheet.start(name, plain)
-        elif name == "style":
+            self.sheet.start(name, self._plain(attributes) if attributes else attributes)
+        elif name in {"style", "table-properties"}:
+            self._start_style(name, self._plain(attributes))
+
+    def _is_passed_by(self) -> bool:
+        return self._is_brief and self.sheet is not None and self.sheet.has_cells
+
+    def _start_table(self, attributes: Attributes) -> None:
+        self._depth += 1
+        plain = self._plain(attributes)
+        if self._depth == 1 and plain.get("name"):  # else a table within a cell, or a copy of one elsewhere
+            self.sheet = Sheet(plain["name"][:MOST_NAME], plain.get("style-name", ""))
+
+    def _start_style(self, name: str, plain: Attributes) -> None:
+        if name == "style":
             self._style = plain.get("name", "")
-        elif name == "table-properties" and plain.get("display") == "false" and len(self.hidden) < MOST_SHEETS:
+        elif plain.get("display") == "false" and len(self.hidden) < MOST_SHEETS:
             self.hidden.add(self._style)
 
+    def _plain(self, attributes: Attributes) -> Attributes:
+        """``attributes`` by their local names; what LibreOffice adds about a type has a name of its own."""
+        plain = {self._local(name): value for name, value in attributes.items() if not name.startswith("calcext:")}
+        if len(plain) < len(attributes) and (kind := attributes.get("calcext:value-type")):
+            plain["value-type-of-calc"] = kind
+        return plain
+
     def end(self, name: str) -> None:
-        name = local(name)
+        name = self._local(name)
         if name == "table":
             self._depth -= 1
             if not self._depth and self.sheet is not None:
                 self.over.append(self.sheet)
                 self.sheet = None
-        elif self.sheet is not None and self._depth == 1:
+        elif self.sheet is not None and self._depth == 1 and not self._is_passed_by():
             self.sheet.end(name)
 
     def text(self, text: str) -> None:
@@ -192,17 +223,9 @@ class _Content:
             self.sheet.text(text)
 
 
-def _plain(attributes: Attributes) -> Attributes:
-    """``attributes`` by their local names; what the extension of LibreOffice says of a type has a name of its own."""
-    plain = {local(name): value for name, value in attributes.items() if not name.startswith("calcext:")}
-    if kind := attributes.get("calcext:value-type"):
-        plain["value-type-of-calc"] = kind
-    return plain
-
-
-def sheets_of(part: IO[bytes]) -> tuple[list[Sheet], set[str]]:
-    """All sheets, without their rows, and the styles that hide one."""
-    content = _Content()
+def sheets_of(part: IO[bytes], *, has_ranges: bool) -> tuple[list[Sheet], set[str]]:
+    """All sheets, without their rows, and the styles that hide one; with their merged cells if ``has_ranges``."""
+    content = _Content(is_brief=not has_ranges)
     for _step in _steps(part, content):
         for sheet in [*content.over, content.sheet]:
             if sheet is not None:
