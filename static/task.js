@@ -21,8 +21,12 @@ if (task) {
   let typed = 0;
   let sent = 0;
   let kept = 0;
+  /* Requests overtake each other: the server keeps the latest of what this page sends. */
+  const view = Math.random().toString(36).slice(2);
+  const edit = task.querySelector("[data-edit]");
   task.addEventListener("input", () => {
     typed += 1;
+    edit.value = `${view}.${typed}`;
   });
   task.addEventListener("htmx:beforeSend", () => {
     sent = typed;

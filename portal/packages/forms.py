@@ -98,7 +98,10 @@ class TaskForm(forms.Form):
     def typed(self) -> dict[str, str]:
         """What stands in the fields, readable or not, to be shown again."""
         typed = {name: str(self.data[name]) for name in self.fields if name in self.data}
-        return typed | {"run_repeats_once": str(self.data.get("run_repeats_once", ""))}
+        edit = str(self.data.get("edit", ""))[:40]
+        return (
+            typed | {"run_repeats_once": str(self.data.get("run_repeats_once", ""))} | ({"edit": edit} if edit else {})
+        )
 
     def clean(self) -> dict[str, Any]:
         self._typed = dict(

@@ -66,11 +66,23 @@ def save_task(*, package: Package, by: Person | None, now: datetime, **fields: U
 def keep_typed(*, package: Package, typed: dict[str, str]) -> None:
     """Keep the task's form as it stands, whatever is in it, until the task is saved. Too late is not an error.
 
+    Of what one page sends, the latest stays, in whatever order it arrives: ``typed["edit"]`` is ``page.number``.
     Nothing else of the package changes: offers made for the saved task still stand.
     """
-    drafts = Package.objects.for_department(package.department).filter(pk=package.pk, state__in=EDITABLE)
-    if drafts.update(typed=typed):
-        package.typed = typed
+    with transaction.atomic():
+        drafts = Package.objects.for_department(package.department).filter(pk=package.pk, state__in=EDITABLE)
+        held = drafts.select_for_update().values_list("typed", flat=True).first()
+        if held is None or _is_overtaken(typed.get("edit", ""), held.get("edit", "")):
+            return
+        drafts.update(typed=typed)
+    package.typed = typed
+
+
+def _is_overtaken(edit: str, held: str) -> bool:
+    """Was ``edit`` made on the same page as ``held``, and before it?"""
+    page, _dot, number = edit.partition(".")
+    held_page, _dot, held_number = held.partition(".")
+    return page == held_page and number.isdecimal() and held_number.isdecimal() and int(number) < int(held_number)
 
 
 def _columns(task: Task) -> dict[str, Any]:

@@ -216,3 +216,12 @@ def test_what_another_kind_left_behind_constrains_nothing(world: World) -> None:
 def test_labels_may_hold_joined_emoji_and_wide_spaces(world: World) -> None:
     task = task_of(draft(world, DATA), {"labels": ["👨\u200d👩\u200d👧", "全\u3000角"]})
     assert task.problems == ()
+
+
+def test_what_is_typed_last_on_a_page_stays_in_whatever_order_it_arrives(world: World) -> None:
+    package = draft(world, DATA)
+    for edit in ("a.9", "a.10", "a.8", "b.1", "a.11", "", "a.2"):
+        services.keep_typed(package=package, typed={"user_template": edit, "edit": edit})
+        package.refresh_from_db()
+        kept = {"a.8": "a.10"}.get(edit, edit)  # only what its own page has gone beyond is overtaken
+        assert package.typed["user_template"] == kept
