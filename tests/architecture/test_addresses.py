@@ -71,7 +71,6 @@ ADDRESSES = {
     "packages:cancel": of_package(STAFF),
     "packages:quarantine": of_package(*DEPARTMENT),
     "packages:correct": of_package(STAFF, method="post"),
-    "packages:correct": of_package(STAFF, method="post"),
     "packages:download": of_package(*DEPARTMENT),
     "billing:usage": page(*DEPARTMENT, ADMIN),
     "billing:bills": page(*DEPARTMENT, ADMIN),
