@@ -193,6 +193,9 @@ FILES: dict[str, Promise] = {
     ),
     "unknown_sheet": gettext_lazy("The file has no sheet called “%(sheet)s”. Choose one of those that it has."),
     "broken_table": gettext_lazy("The file is damaged and cannot be opened. Save it once more and upload that."),
+    "binary_column": gettext_lazy(
+        "The column “%(column)s” holds bytes that are no text, such as images. Leave it out, then upload the file."
+    ),
     "table_too_large": gettext_lazy(
         "Reading the file takes more memory or time than a file may take here. Save it as CSV and upload that."
     ),

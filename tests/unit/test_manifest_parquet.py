@@ -35,9 +35,9 @@ _VALUES = [
     (datetime(2026, 3, 1, 8, 30), pa.timestamp("ns"), "2026-03-01 08:30:00"),
     (datetime(2026, 3, 1, 8, 30), pa.timestamp("ms", "Asia/Shanghai"), "2026-03-01 16:30:00+08:00"),
     (time(8, 30), pa.time64("us"), "08:30:00"),
-    ([1, None], pa.list_(pa.int8()), "[1, null]"),
+    ([1, None], pa.list_(pa.int8()), "[1,null]"),
     ({"a": date(2026, 3, 1), "b": "好"}, pa.struct({"a": pa.date32(), "b": pa.string()}),
-     '{"a": "2026-03-01", "b": "好"}'),
+     '{"a":"2026-03-01","b":"好"}'),
     ("00042", pa.string(), "00042"),
     ("很好 𠮷 😀\n", pa.large_string(), "很好 𠮷 😀\n"),
     ("很好".encode(), pa.binary(), "很好"),
@@ -61,6 +61,12 @@ def test_bytes_that_are_no_text_set_their_row_aside_and_name_the_column() -> Non
     detail = {"problem": "binary_value", "line": 1, "column": "raw"}
     assert bad == BadRow(1, "malformed_row", detail, {"id": "x", "raw": ""})
     assert good == Row(2, {"id": "y", "raw": "fine"})
+
+
+def test_a_column_of_bytes_alone_is_named_before_anything_is_read() -> None:
+    with pytest.raises(UnableToRead) as error:
+        reading_of(_parquet({"id": pa.array(["x"]), "image": pa.array([b"\xff\xd8"])}), "a.parquet")
+    assert (error.value.code, error.value.details) == ("binary_column", {"column": "image"})
 
 
 def test_rows_without_values_count_between_others_and_not_at_the_end() -> None:

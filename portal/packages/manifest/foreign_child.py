@@ -21,6 +21,8 @@ OPEN_FILES: Final = 64
 MOST_TEXT: Final = 1_000_001
 """Characters of one text: one more than a field may have, so that the reader can tell."""
 MOST_LINE: Final = 4_000_001
+MOST_COLUMNS: Final = 2_000
+"""More than are taken; of a table that has more only their names are told."""
 WRITTEN_AT_ONCE: Final = 1 << 18
 """Characters after which rows are handed over, at most one row late."""
 FILE: Final = "/dev/fd/0"
@@ -182,14 +184,33 @@ def read_parquet(_wished: str) -> None:
             parquet = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             raise Unreadable("locked_file" if "crypt" in str(error) else "broken_table") from error
-        schema = parquet.schema_arrow
-        places = [at for at, name in enumerate(schema.names) if not name.startswith("__index_level_")]
-        say({"columns": [schema.names[at] for at in places], "rows": parquet.metadata.num_rows})
-        for batch in parquet.iter_batches(batch_size=ROWS_AT_ONCE, use_threads=False):
-            _say_batch([batch.column(at) for at in places], batch.num_rows)
+        all_names = parquet.schema_arrow.names
+        places = [at for at, name in enumerate(all_names) if not name.startswith("__index_level_")]
+        names = [all_names[at] for at in places]
+        said = {"columns": names, "rows": parquet.metadata.num_rows}
+        if len(names) > MOST_COLUMNS:
+            say(said)
+            return
+        for found in parquet.iter_batches(batch_size=ROWS_AT_ONCE, use_threads=False):
+            columns = [found.column(at) for at in places]
+            if said:
+                _refuse_bytes(names, columns)
+                say(said)
+                said = {}
+            _say_columns(columns, found.num_rows)
+        if said:
+            say(said)
 
 
-def _say_batch(columns: list[Any], rows: int) -> None:
+def _refuse_bytes(names: list[str], columns: list[Any]) -> None:
+    """A column in which the first rows have nothing but bytes that are no text is one of images or the like."""
+    for name, column in zip(names, columns, strict=True):
+        texts = _texts(column)
+        if None in texts and not any(texts):
+            raise Unreadable("binary_column", column=name[:255])
+
+
+def _say_columns(columns: list[Any], rows: int) -> None:
     """One line of JSON for so many rows, or several where their texts are long."""
     texts = [_texts(column) for column in columns]
     sizes = [sum(len(text or "") for text in column) for column in texts]
@@ -200,8 +221,8 @@ def _say_batch(columns: list[Any], rows: int) -> None:
     else:
         del texts
         half = rows // 2
-        _say_batch([column.slice(0, half) for column in columns], half)
-        _say_batch([column.slice(half) for column in columns], rows - half)
+        _say_columns([column.slice(0, half) for column in columns], half)
+        _say_columns([column.slice(half) for column in columns], rows - half)
 
 
 def _cut(row: list[str | None]) -> list[str | None]:
@@ -250,7 +271,7 @@ def _other(value: Any) -> str | None:
         case datetime.datetime():
             return _moment(value)
         case list() | dict() | tuple():
-            return json.dumps(value, ensure_ascii=False, default=_within_json)
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_within_json)
     return str(value)
 
 
