@@ -184,22 +184,24 @@ def read_parquet(_wished: str) -> None:
             parquet = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             raise Unreadable("locked_file" if "crypt" in str(error) else "broken_table") from error
-        all_names = parquet.schema_arrow.names
-        places = [at for at, name in enumerate(all_names) if not name.startswith("__index_level_")]
-        names = [all_names[at] for at in places]
-        said = {"columns": names, "rows": parquet.metadata.num_rows}
-        if len(names) > MOST_COLUMNS:
-            say(said)
-            return
-        for found in parquet.iter_batches(batch_size=ROWS_AT_ONCE, use_threads=False):
-            columns = [found.column(at) for at in places]
-            if said:
-                _refuse_bytes(names, columns)
-                say(said)
-                said = {}
-            _say_columns(columns, found.num_rows)
-        if said:
-            say(said)
+        _say_parquet(parquet)
+
+
+def _say_parquet(parquet: Any) -> None:
+    all_names = parquet.schema_arrow.names
+    places = [at for at, name in enumerate(all_names) if not name.startswith("__index_level_")]
+    names = [all_names[at] for at in places]
+    about = {"columns": names, "rows": parquet.metadata.num_rows}
+    if len(names) > MOST_COLUMNS or not parquet.metadata.num_rows:
+        say(about)
+        return
+    pieces = parquet.iter_batches(batch_size=ROWS_AT_ONCE, use_threads=False)
+    for number, piece in enumerate(pieces):
+        columns = [piece.column(at) for at in places]
+        if number == 0:
+            _refuse_bytes(names, columns)
+            say(about)
+        _say_columns(columns, piece.num_rows)
 
 
 def _refuse_bytes(names: list[str], columns: list[Any]) -> None:
