@@ -27,7 +27,7 @@ from tests.fuzz.reading import found
 _quickly = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 _apart = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 _names = st.sampled_from(["a.csv", "a.tsv", "a.jsonl", "a.xlsx", "a.ods", "a.xls", "a.parquet", "a.gz", "a.zip", "a"])
-_wishes = st.builds(
+_wishes = st.just(Wish()) | st.builds(
     Wish,
     encoding=st.sampled_from([None, "utf-8", "gb18030", "big5", "utf-16", "utf-16-le", "utf-16-be", "windows-1252"]),
     delimiter=st.sampled_from([None, ",", "\t", ";", "|", "~"]),
