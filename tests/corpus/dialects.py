@@ -76,6 +76,12 @@ def _dialects() -> list[Case]:
             found={"delimiter": ";"},
         ),
         Case("dialect/one-column.csv", "评论\n很好\n不好\n".encode(), ("评论",), (("很好",), ("不好",))),
+        Case(
+            "dialect/one-column-with-commas.txt",
+            "评论\n很好,真的\n不好\n一般,吧,嗯\n".encode(),
+            ("评论",),
+            (("很好,真的",), ("不好",), ("一般,吧,嗯",)),
+        ),
         Case("dialect/one-row.csv", b"id,text\n1,a\n", two, (("1", "a"),)),
         Case(
             "dialect/500-columns.csv",

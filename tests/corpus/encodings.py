@@ -23,6 +23,8 @@ def _encodings() -> list[Case]:
     half = b"id,text\n" + b"".join(
         f"{n},质量很好很好很好很好很好很好".encode() + (b"\xff\xfe\n" if n % 2 else b"\n") for n in range(60)
     )
+    long = [(str(n), "the quick brown fox jumps over it") for n in range(4_000)]
+    late = [(str(n), "品質很好，出貨很快") for n in range(50)]
     return [
         Case(
             "encoding/utf-16-without-mark.csv", good.encode("utf-16-le"), COLUMNS, ROWS, found={"encoding": "utf-16-le"}
@@ -90,6 +92,20 @@ def _encodings() -> list[Case]:
             BIG5_COLUMNS,
             BIG5_ROWS * 8,
             found={"encoding": "big5"},
+        ),
+        Case(
+            "encoding/big5-after-much-ascii.csv",
+            delimited([two, *long, *late]).encode("big5"),
+            two,
+            (*long, *late),
+            found={"encoding": "big5"},
+        ),
+        Case(
+            "encoding/gb18030-in-the-last-row.csv",
+            delimited([two, *long, ("9", "质量很好，发货很快")]).encode("gb18030"),
+            two,
+            (*long, ("9", "质量很好，发货很快")),
+            found={"encoding": "gb18030"},
         ),
         Case(
             "encoding/emoji-with-joiners.csv",

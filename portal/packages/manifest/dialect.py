@@ -6,6 +6,7 @@ Whoever decides says how sure that is, in the words of ``Reading``.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -100,7 +101,20 @@ def _best_delimiter(lines: list[str], wish: Wish, plain: Reading) -> str:
         fits = [_evenness(lines, replace(plain, delimiter=delimiter, quote=quote)) for quote in quotes]
         return max((fit for fit in fits if fit[1] > 1), default=(0.0, 0))
 
-    return max(DELIMITERS, key=fitness)
+    best = max(DELIMITERS, key=fitness)
+    return best if fitness(best)[1] else _of_one_column(lines, plain)
+
+
+def _of_one_column(lines: list[str], plain: Reading) -> str:
+    """The delimiter that texts under a heading of one column have in them least.
+
+    Rows that are all of another width are a table below a title: they are not made into texts.
+    """
+    comma = replace(plain, delimiter=DELIMITERS[0])
+    widths = Counter(len(fields) for fields in _records(lines, comma)[0][1:])
+    if any(width > 1 and count >= _WELL * widths.total() for width, count in widths.items()):
+        return comma.delimiter
+    return max(DELIMITERS, key=lambda delimiter: _evenness(lines, replace(plain, delimiter=delimiter))[0])
 
 
 def _sure_of_delimiter(lines: list[str], reading: Reading) -> str:

@@ -34,6 +34,8 @@ class TextProbe:
     def feed(self, chunk: bytes) -> None:
         """The next bytes. Raises :class:`UnableToRead` when no encoding is left."""
         self._size += len(chunk)
+        if self._opening.isascii() and not chunk.isascii():
+            self._opening = chunk  # the beginning of what is to be told apart
         self._refuse_binary(chunk)
         self._try(chunk)
         candidates = [self._sole] if self._sole else [self._utf8, self._gb18030]
