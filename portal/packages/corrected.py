@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from portal.packages.corrected_requests import whole_request
-from portal.packages.manifest import Rows
+from portal.packages.long_cells import LongCells, long_cells
+from portal.packages.manifest import BadRow, Row, Rows
 from portal.packages.models import Package
 from portal.packages.sheets import Layout, unguarded
 
@@ -20,16 +21,27 @@ def plain_columns(columns: list[str], format: str) -> list[str]:
 
 
 def own_rows(package: Package, rows: Rows) -> Rows:
-    """``rows`` of a corrected file without our columns, but for the row number, and without our apostrophes."""
+    """``rows`` of a corrected file without our columns, but for the row number, and without our apostrophes.
+
+    Cells that we had cut are whole again; a row with one that was changed is a bad row.
+    """
     assert package.corrects is not None
-    ours = Layout.of(package.corrects).ours
+    layout = Layout.of(package.corrects)
+    ours, row_column = layout.ours, layout.row_column
     plain = unguarded if package.reading["format"] in GUARDED_FORMATS else str
     are_requests = package.corrects.reading["format"] == "openai"
-    with closing(rows):
+    with closing(rows), long_cells(package) as cells:
         for row in rows:
             values = {name: plain(value) for name, value in row.values.items() if name not in ours}
-            own = row._replace(values=values)
+            own = _whole(row._replace(values=values), row_column, cells)
             yield whole_request(own) if are_requests else own
+
+
+def _whole(row: Row | BadRow, row_column: str, cells: LongCells | None) -> Row | BadRow:
+    if cells is None or isinstance(row, BadRow):
+        return row
+    target = row_named(row.values, row_column)
+    return row if target is None else cells.whole(row, target)
 
 
 def row_named(values: Mapping[str, str], row_column: str) -> int | None:

@@ -17,8 +17,10 @@ from portal.packages import quarantine
 from portal.packages.making import Making
 from portal.packages.merging import current_rows, is_behind
 from portal.packages.models import Package
+from portal.packages.progress import is_over
 from portal.packages.store import objects
 from portal.packages.tables import Format, streamed
+from scheduler.domain.lifecycle import EDITABLE
 from scheduler.objects import ObjectNotFound
 
 What: TypeAlias = Literal[
@@ -74,7 +76,14 @@ def _filename(package: Package, what: str) -> str:
         named = get_valid_filename(package.name).strip(".-_")
     except SuspiciousFileOperation:  # nothing of it
         named = ""
-    return "-".join(filter(None, [package.number, named[:100], what]))
+    name, _dot, form = what.partition(".")
+    named_what = what if _is_whole(package, name) else f"{name}-so-far.{form}"
+    return "-".join(filter(None, [package.number, named[:100], named_what]))
+
+
+def _is_whole(package: Package, name: str) -> bool:
+    """Whether nothing can be added to the file any more; before a promise nothing is added to the quarantine."""
+    return is_over(package) or (name == "quarantine" and package.state in EDITABLE)
 
 
 def _chunks(package: Package, what: str) -> Iterable[bytes]:

@@ -43,6 +43,13 @@ class _Cut(NamedTuple):
     characters: int
 
 
+class CutCell(NamedTuple):
+    """What a cell holds in place of a text that Excel could not; it ends with ``mark``."""
+
+    text: str
+    mark: str
+
+
 class _Words(NamedTuple):
     """What the sheet of cut cells says."""
 
@@ -166,15 +173,13 @@ class ExcelLines:
         return f'<c r="{place}" s="{style}" t="inlineStr"><is><t{space}>{text}</t></is></c>'
 
     def _that_fits(self, text: str, place: str, column: int) -> str:
-        units = text.encode("utf-16-le", "surrogatepass")
-        if len(units) <= 2 * MOST_IN_A_CELL:
+        cut = cut_cell(text)
+        if cut is None:
             return text
         self._cut += 1
         if len(self._cuts) < MOST_TOLD:
             self._cuts.append(_Cut(self._names[-1], place, self._heading[column], len(text)))
-        room = MOST_IN_A_CELL - len(f"…[+{len(text)}]")
-        kept = units[: 2 * room].decode("utf-16-le", "ignore")
-        return f"{kept}…[+{len(text) - len(kept)}]"
+        return cut.text
 
     def _tell_cuts(self) -> None:
         words, cuts, cut = self._words, self._cuts, self._cut
@@ -185,6 +190,19 @@ class ExcelLines:
         if cut > len(cuts):
             self._add([words.more % {"n": cut - len(cuts)}], parts.TEXT)
         self._end_sheet()
+
+
+def cut_cell(text: str) -> CutCell | None:
+    """What a cell holds of ``text``, if Excel cannot hold all of it; ``None`` if it can."""
+    if len(text) <= MOST_IN_A_CELL // 2:
+        return None
+    units = text.encode("utf-16-le", "surrogatepass")
+    if len(units) <= 2 * MOST_IN_A_CELL:
+        return None
+    room = MOST_IN_A_CELL - len(f"…[+{len(text)}]")
+    kept = units[: 2 * room].decode("utf-16-le", "ignore")
+    mark = f"…[+{len(text) - len(kept)}]"
+    return CutCell(kept + mark, mark)
 
 
 def _escaped(text: str) -> str:

@@ -30,7 +30,7 @@ from portal.packages.screening import Screening
 from portal.packages.shard_writer import ShardWriter
 from portal.packages.source import Place, manifest_rows
 from portal.packages.store import objects
-from portal.packages.targets import with_targets
+from portal.packages.targets import keep_long_cells, with_targets
 from portal.packages.task import Task, task_of
 from scheduler.domain.lifecycle import PackageState
 from scheduler.domain.sharding import cut
@@ -98,6 +98,8 @@ class _Run:
 
     def read(self) -> None:
         self._forget_earlier_runs()
+        if self._package.corrects is not None:
+            keep_long_cells(self._package, tell=self._tell_in_time)
         tokenizer = self._tokenizer()
         with ExitStack() as stack:
             set_aside = stack.enter_context(writing(self._store, set_aside_key(self._package)))

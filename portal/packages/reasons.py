@@ -20,6 +20,7 @@ LABELS: dict[str, Promise] = {
     "differs_from_task": gettext_lazy("asks for something else than the task"),
     "template_fault": gettext_lazy("no form for this model"),
     "missing_field": gettext_lazy("a needed field is empty"),
+    "missing_id": gettext_lazy("no id"),
     "duplicate_id": gettext_lazy("repeated id"),
     "too_long": gettext_lazy("too long for the model"),
     "output_invalid": gettext_lazy("no valid answer"),
@@ -30,6 +31,7 @@ LABELS: dict[str, Promise] = {
     "no_row_number": gettext_lazy("names no row"),
     "not_in_quarantine": gettext_lazy("not in quarantine"),
     "row_repeated": gettext_lazy("row corrected twice"),
+    "cut_cell": gettext_lazy("cut by Excel, then changed"),
     "cancelled": gettext_lazy("cancelled"),
 }
 """A few words for each code, for counts and headings."""
@@ -83,6 +85,10 @@ ROWS: dict[str, Promise] = {
         "The model’s chat template has no form for these messages: %(problem)s. Check their roles and their order."
     ),
     "missing_field": gettext_lazy("“%(column)s” is empty, and the prompt needs it. Fill it in."),
+    "missing_id": gettext_lazy(
+        "“%(column)s” is empty, and it is the id of the row. Fill it in; or name no column as the id: then rows are "
+        "numbered."
+    ),
     "duplicate_id": gettext_lazy("The id “%(id)s” is already used by row %(first_row)s. Give each row its own id."),
     "too_long": gettext_lazy(
         "The prompt has %(tokens)s tokens; with this task the model takes at most %(limit)s. "
@@ -108,6 +114,10 @@ ROWS: dict[str, Promise] = {
         "Row %(row)s is not in quarantine, so it was left as it is. Check the row number."
     ),
     "row_repeated": gettext_lazy("Row %(row)s was corrected by a line above. Keep one of the two."),
+    "cut_cell": gettext_lazy(
+        "Row %(row)s: “%(column)s” is longer than Excel can hold, so it was cut in the download, and then it was "
+        "changed. Correct this row in the CSV download, which has it whole."
+    ),
 }
 
 FILES: dict[str, Promise] = {

@@ -104,8 +104,10 @@ class Screening:
                 continue
             if not row.values.keys() <= self.columns.keys():
                 self._meet(row.values)
-            if blank := self._blank_column(row):
+            if blank := self.task.first_blank(row.values):
                 self._aside(row.number, "missing_field", {"column": blank}, row.values)
+            elif self.task.id_column and not row.values[self.task.id_column].strip():
+                self._aside(row.number, "missing_id", {"column": self.task.id_column}, row.values)
             elif self.task.brings_messages and (other := differs_from(self.task, row.values)):
                 self._aside(row.number, "differs_from_task", other, row.values)
             else:
@@ -116,12 +118,6 @@ class Screening:
         """Take in new columns, as many as a file may have; what comes later is kept with its row alone."""
         new = (name for name in values if name not in self.columns and is_usable_column(name))
         self.columns.update(dict.fromkeys(islice(new, max(0, MAX_COLUMNS - len(self.columns)))))
-
-    def _blank_column(self, row: Row) -> str | None:
-        id_column = self.task.id_column
-        if id_column and not row.values[id_column].strip():
-            return id_column
-        return self.task.first_blank(row.values)
 
     def _unique(self, rows: list[Row]) -> list[tuple[Row, str]]:
         """Rows with their ids; those whose id was used before are set aside."""

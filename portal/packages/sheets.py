@@ -43,7 +43,8 @@ class Layout:
     columns: tuple[str, ...]
     status: str
     output: str
-    reason: str
+    code: str
+    """Of why a row did not succeed: the code, as in the quarantine; only that has the sentence beside it."""
     properties: Mapping[str, str]
     """For extraction: top-level property → name of its column."""
     repeat: str = ""
@@ -57,13 +58,13 @@ class Layout:
             ours = cls.of(package.corrects).ours
             columns = tuple(name for name in columns if name not in ours)
         taken = set(columns)
-        status, output, reason = (
-            _free(name, taken) for name in ("slackwater_status", "slackwater_output", "slackwater_reason")
+        status, output, code = (
+            _free(name, taken) for name in ("slackwater_status", "slackwater_output", "slackwater_code")
         )
         schema = package.json_schema or {} if package.kind == Kind.EXTRACTION else {}
         properties = {name: _free(name, taken) for name in schema.get("properties", {})}
         repeat = _free("slackwater_repeat_of", taken) if _has_repeats(package) else ""
-        return cls(columns, status, output, reason, properties, repeat)
+        return cls(columns, status, output, code, properties, repeat)
 
     def numbered(self) -> tuple["Layout", str]:
         """This layout with a further column, and its name: for the number of rows whose own columns are lost."""
@@ -74,7 +75,7 @@ class Layout:
         """A line of results.jsonl: every key the row had, and how it ended."""
         own = {name: values.get(name, "") for name in self.columns}
         further = {name: value for name, value in values.items() if name not in own and name != RAW}
-        ours = {self.status: ended.status, self.output: ended.output, self.reason: ended.code}
+        ours = {self.status: ended.status, self.output: ended.output, self.code: ended.code}
         if self.repeat:
             ours[self.repeat] = ended.repeat_of
         if further.keys() & ours.keys():  # a key of this row alone has a name of ours
@@ -85,7 +86,7 @@ class Layout:
     def results_heading(self) -> list[str]:
         """The heading of the results as a table."""
         repeat = [self.repeat] if self.repeat else []
-        return [*self.columns, self.status, self.output, *self.properties.values(), self.reason, *repeat]
+        return [*self.columns, self.status, self.output, *self.properties.values(), self.code, *repeat]
 
     def cells(self, values: Mapping[str, str], ended: Ended) -> list[Any]:
         """A line of the results as a table, under :meth:`results_heading`."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from portal.packages.corrected import row_named
+from portal.packages.long_cells import long_cells_key, too_long_for_excel
 from portal.packages.manifest import BadRow, Row
 from portal.packages.merging import quarantined
 from portal.packages.models import Package
@@ -13,7 +14,9 @@ from portal.packages.overlay import ELSEWHERE, Overlay, ended_rounds
 from portal.packages.seen import Seen, key_of
 from portal.packages.sheets import Layout
 from portal.packages.source import manifest_rows
+from portal.packages.store import objects
 from scheduler.objects import ObjectNotFound
+from scheduler.records import SetAsideRow, writing
 
 AT_ONCE = 1024
 """Ids that are looked up at once."""
@@ -47,6 +50,26 @@ def with_targets(correction: Package, rows: Iterable[AnyRow], *, tell: Tell) -> 
     taken = _ids_taken(package, correction.id_column, in_quarantine, tell) if correction.id_column else None
     aimed = _aimed(rows, Layout.of(package).row_column, in_quarantine, RowSet(package.rows_total))
     return aimed if taken is None else _with_own_ids(aimed, correction.id_column, taken)
+
+
+def keep_long_cells(correction: Package, *, tell: Tell) -> None:
+    """Keep what a workbook of the quarantine has cut, before the file of ``correction`` is read for good."""
+    assert correction.corrects is not None
+    found = filter(None, map(too_long_for_excel, _told(correction.corrects, tell)))
+    first = next(found, None)
+    if first is not None:
+        with writing(objects(), long_cells_key(correction)) as keep:
+            for aside in chain([first], found):
+                keep(aside)
+
+
+def _told(package: Package, tell: Tell) -> Iterator[SetAsideRow]:
+    try:
+        for group in _groups(quarantined(package)):
+            tell()
+            yield from group
+    except ObjectNotFound:  # lost: nothing can be compared with it
+        return
 
 
 def _in_quarantine(package: Package) -> RowSet:

@@ -5,6 +5,7 @@ import io
 import json
 from typing import Any
 
+import openpyxl
 import pytest
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
@@ -114,7 +115,7 @@ def test_only_the_corrected_rows_run_and_take_their_places(root: Package, world:
     assert [row["id"] for row in told] == [str(row) for row in range(1, 21)]
     assert told[9]["text"] == "'=found 10"
     assert {row["slackwater_status"] for row in told} == {"succeeded"}
-    assert list(told[0]) == ["id", "text", "slackwater_status", "slackwater_output", "slackwater_reason"]
+    assert list(told[0]) == ["id", "text", "slackwater_status", "slackwater_output", "slackwater_code"]
     assert downloaded(root) == []
 
 
@@ -136,7 +137,7 @@ def test_rounds_go_on_until_nothing_is_left(root: Package, world: World) -> None
     assert first.round == 1
     left = downloaded(root)
     assert [(row["slackwater_row"], row["slackwater_code"], row["text"]) for row in left] == [
-        ("4", "missing_field", "four"), ("7", "duplicate_id", "'=word 7"), ("10", "missing_field", ""),
+        ("4", "missing_id", "four"), ("7", "duplicate_id", "'=word 7"), ("10", "missing_field", ""),
         ("15", "missing_field", ""), ("20", "missing_field", ""),
     ]  # fmt: skip
     second = corrected(
@@ -183,7 +184,7 @@ def test_until_the_files_are_written_anew_rows_are_laid_over_one_another(root: P
     now = {ended.row: (row.values["text"], ended.status) for row, ended in merging.current_rows(root)}
     assert now[5] == ("five", "succeeded")
     reasons = {reason.code: reason.rows for reason in quarantine.reasons_of(root, progress_of(root))}
-    assert reasons == {"missing_field": 4, "duplicate_id": 1}
+    assert reasons == {"missing_field": 3, "missing_id": 1, "duplicate_id": 1}
 
 
 def test_files_that_were_not_written_anew_are_by_the_sweep(root: Package, world: World, monkeypatch: Any) -> None:
@@ -352,3 +353,76 @@ def test_requests_that_bring_their_messages_are_corrected_in_a_table(world: Worl
     ]
     assert correction.set_aside_by_code == {"unsupported_request": 1}
     assert counts(root) == (3, 1, 0)
+
+
+LONG = "=" + "長い𠮷" * 20_000
+"""Longer than a cell of Excel, and it looks like a formula."""
+
+
+def in_excel(root: Package) -> list[list[Any]]:
+    data = b"".join(quarantine.as_table(root, "xlsx"))
+    return [list(line) for line in openpyxl.load_workbook(io.BytesIO(data)).worksheets[0].iter_rows(values_only=True)]
+
+
+def texts(root: Package) -> dict[int, str]:
+    return {ended.row: row.values["text"] for row, ended in merging.current_rows(root)}
+
+
+def test_what_excel_had_cut_comes_back_whole(world: World) -> None:
+    root = ended(ingested(world, f"id,text\n1,ok\n,{LONG}\n,'{LONG}\n", id_column="id"), world)
+    heading, *lines = in_excel(root)
+    assert [len(line[heading.index("text")]) < 32_768 for line in lines] == [True, True]
+    for line, id_ in zip(lines, ("2", "3"), strict=True):
+        line[heading.index("id")] = id_
+    correction = read(submitted(root, workbook([heading, *reversed(lines)]), world, "fixed.xlsx"))
+    ended(correction, world)
+    assert texts(root) == {1: "ok", 2: LONG, 3: f"'{LONG}"}
+    asked = [
+        item.request[-1]["content"] for no in correction.shards.all() for item in load(objects(), no.key, ShardItem)
+    ]
+    assert asked == [f"Judge: '{LONG}", f"Judge: {LONG}"]
+
+
+@pytest.mark.parametrize("form", ["xlsx", "csv", "jsonl"])
+def test_a_cut_cell_that_was_changed_is_set_aside_and_its_row_stays_as_it_was(world: World, form: str) -> None:
+    root = ended(ingested(world, f"id,text\n1,ok\n,{LONG}\n,{LONG}\n", id_column="id"), world)
+    heading, *lines = in_excel(root)
+    for line, id_ in zip(lines, ("2", "3"), strict=True):
+        line[heading.index("id")] = id_
+    at = heading.index("text")
+    lines[0][at] = lines[0][at].replace("長い", "短い", 1)
+    lines[1][at] = "short"
+    data = {
+        "xlsx": lambda: workbook([heading, *lines]),
+        "csv": lambda: as_file([dict(zip(heading, line, strict=True)) for line in lines]).encode(),
+        "jsonl": lambda: b"".join(json.dumps(dict(zip(heading, line, strict=True))).encode() + b"\n" for line in lines),
+    }[form]()
+    correction = ended(read(submitted(root, data, world, f"fixed.{form}")), world)
+    assert correction.set_aside_by_code == {"cut_cell": 1}
+    (why,) = [row["slackwater_reason"] for row in downloaded(correction)]
+    assert why.startswith("Row 2: “text” is longer than Excel can hold")
+    assert texts(root) == {1: "ok", 2: LONG, 3: "short"}
+    assert [row["slackwater_row"] for row in downloaded(root)] == ["2"]
+
+
+def test_the_csv_file_corrects_a_cell_that_excel_would_cut(world: World) -> None:
+    root = ended(ingested(world, f"id,text\n1,ok\n,{LONG}\n", id_column="id"), world)
+    (line,) = downloaded(root)
+    corrected(root, as_file([{**line, "id": "2", "text": f"{line['text']} and more"}]), world)
+    assert texts(root)[2] == f"{LONG} and more"
+
+
+def test_a_cut_cell_of_whole_requests_comes_back_whole(world: World) -> None:
+    def request(text: str) -> str:
+        messages = [{"role": "system", "content": text}, {"role": "user", "content": text}]
+        asked = {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": messages}}
+        return json.dumps(asked) + "\n"
+
+    package = ingested(world, request("short") + request(LONG), filename="asked.jsonl", user_template="")
+    root = ended(package, world)
+    heading, line = in_excel(root)
+    line[heading.index("custom_id")] = "b"
+    correction = read(submitted(root, workbook([heading, line]), world, "fixed.xlsx"))
+    assert correction.set_aside_by_code == {}
+    (item,) = [item for no in correction.shards.all() for item in load(objects(), no.key, ShardItem)]
+    assert [message["content"] for message in item.request] == [LONG, LONG]

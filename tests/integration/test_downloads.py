@@ -174,7 +174,7 @@ def test_asking_only_for_the_headers_makes_nothing(world: World, settings: Any) 
     package = promised(world, settings)
     for _time in range(making.AT_ONCE + 1):
         answer = downloads.answer(RequestFactory().head("/"), package, "results.xlsx")
-        assert "results.xlsx" in answer.headers["Content-Disposition"]
+        assert "results-so-far.xlsx" in answer.headers["Content-Disposition"]
         assert b"".join(answer) == b""
 
 

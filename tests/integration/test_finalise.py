@@ -125,9 +125,9 @@ def test_results_are_in_manifest_order_with_their_own_columns(world: World, sett
         "编号2": "-1",
         "slackwater_status": "succeeded",
         "slackwater_output": "good",
-        "slackwater_reason": None,
+        "slackwater_code": None,
     }
-    assert (results[49]["slackwater_status"], results[49]["slackwater_reason"]) == ("quarantined", "missing_field")
+    assert (results[49]["slackwater_status"], results[49]["slackwater_code"]) == ("quarantined", "missing_field")
     as_csv = table(out(package, "results.csv"))
     assert [row["编号2"] for row in as_csv] == [f"-{row}" for row in range(1, 201)]  # numbers as they are
     assert as_csv[0]["text"] == "'=word 1"
@@ -296,7 +296,7 @@ def test_rows_whose_results_are_lost_have_failed_and_everybody_is_told(world: Wo
     assert report["lost"] == {"results": lost, "original_columns": False, "reasons": False, "repeats": False}
     results = lines(out(package, "results.jsonl"))
     assert [result["编号"] for result in results] == [str(row) for row in range(1, 201)]
-    assert sum(result["slackwater_reason"] == "platform_fault" for result in results) == lost
+    assert sum(result["slackwater_code"] == "platform_fault" for result in results) == lost
     assert told(package)["results_lost"] == {"rows": lost}
     first.refresh_from_db()
     assert (first.state, first.succeeded, first.failed) == (ShardState.DEAD, first.items - lost, lost)

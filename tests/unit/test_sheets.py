@@ -64,7 +64,7 @@ def _package(**fields: Any) -> Package:
 
 def test_our_columns_give_way_to_the_manifests_own() -> None:
     layout = Layout.of(_package())
-    heading = ["id", "slackwater_status", "name", "slackwater_status_2", "slackwater_output", "slackwater_reason"]
+    heading = ["id", "slackwater_status", "name", "slackwater_status_2", "slackwater_output", "slackwater_code"]
     assert layout.results_heading() == heading
     values = {"id": "1", "slackwater_status": "old", "name": "n"}
     assert layout.cells(values, Outcome(1, "succeeded", "good")) == ["1", "old", "n", "succeeded", "good", ""]
@@ -74,7 +74,7 @@ def test_extraction_has_a_column_for_each_property() -> None:
     schema = {"type": "object", "properties": {"name": {}, "tags": {}, "n": {}}}
     layout = Layout.of(_package(kind="extraction", json_schema=schema))
     assert layout.results_heading()[3:] == [
-        "slackwater_status_2", "slackwater_output", "name_2", "tags", "n", "slackwater_reason",
+        "slackwater_status_2", "slackwater_output", "name_2", "tags", "n", "slackwater_code",
     ]  # fmt: skip
     output = {"name": "潮", "tags": ["a"], "n": 2}
     assert layout.cells({}, Outcome(1, "succeeded", output))[4:] == [
@@ -84,7 +84,7 @@ def test_extraction_has_a_column_for_each_property() -> None:
 
 def test_a_package_with_repeats_says_whose_result_a_row_got() -> None:
     layout = Layout.of(_package(reading={"columns": ["slackwater_repeat_of"]}, rows_repeated=1))
-    assert layout.results_heading()[-2:] == ["slackwater_reason", "slackwater_repeat_of_2"]
+    assert layout.results_heading()[-2:] == ["slackwater_code", "slackwater_repeat_of_2"]
     repeat, first = Outcome(3, "succeeded", "good", repeat_of=1), Outcome(1, "succeeded", "good")
     assert (layout.cells({}, repeat)[-1], layout.cells({}, first)[-1]) == (1, "")
     assert layout.result({}, repeat)["slackwater_repeat_of_2"] == 1
@@ -108,5 +108,5 @@ def test_json_lines_hold_what_the_row_had_and_one_line_each() -> None:
         "more": "x",
         "slackwater_status": "quarantined",
         "slackwater_output": None,
-        "slackwater_reason": "too_long",
+        "slackwater_code": "too_long",
     }
