@@ -1,9 +1,11 @@
 """Who calls: the person whose API key the request carries."""
 
+from contextlib import suppress
 from typing import Any, cast
 
 from django.http import HttpRequest
 from django.utils import timezone, translation
+from django.utils.translation.trans_real import get_supported_language_variant, parse_accept_lang_header
 from ninja.security import HttpBearer
 
 from portal.departments.access import department_of
@@ -13,13 +15,23 @@ from portal.departments.services import person_for_key
 
 
 class ApiKeyBearer(HttpBearer):
-    """``Authorization: Bearer sw_…``. Refusals are then written in the key owner's language."""
+    """``Authorization: Bearer sw_…``. What is said is in the language that the request asks for, else the owner's."""
 
-    def authenticate(self, request: HttpRequest, token: str) -> Any | None:  # noqa: ARG002
+    def authenticate(self, request: HttpRequest, token: str) -> Any | None:
         person = person_for_key(secret=token, now=timezone.now())
         if person is not None:
-            translation.activate(person.language)
+            translation.activate(_asked_language(request) or person.language)
         return person
+
+
+def _asked_language(request: HttpRequest) -> str | None:
+    """The first language of ``Accept-Language`` that is spoken here; ``None`` where any will do."""
+    for code, _weight in parse_accept_lang_header(request.headers.get("Accept-Language", "")):
+        if code == "*":
+            return None
+        with suppress(LookupError):
+            return get_supported_language_variant(code)
+    return None
 
 
 def caller(request: HttpRequest) -> Person:

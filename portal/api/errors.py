@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from portal.api.misfits import said
 from portal.departments.outages import outage_of
 from portal.departments.refusals import Refusal, UnableToFind
 
@@ -33,8 +34,9 @@ def answer_errors(api: NinjaAPI) -> None:
         return answer(request, _as_refusal(error))
 
     def refused_by_framework(request: HttpRequest, error: Any) -> HttpResponse:
-        said = _("The request could not be read: %(why)s. Compare it with the description of the API.")
-        return answer(request, Refusal(said % {"why": error}, code="invalid_request", status=error.status_code))
+        log.info("request not read", action="api.unread", route=_route(request), why=str(error))  # in English only
+        why = _("The request could not be read. Compare it with the description of the API.")
+        return answer(request, Refusal(why, code="invalid_request", status=error.status_code))
 
     def unforeseen(request: HttpRequest, error: Any) -> HttpResponse:
         if outage := outage_of(error):
@@ -53,10 +55,10 @@ def answer_errors(api: NinjaAPI) -> None:
 
 def _as_refusal(error: ValidationError) -> Refusal:
     """The request does not fit the description; ``errors`` names each place, ``param`` the first."""
-    places = [{"param": _place(found["loc"]), "message": str(found["msg"])} for found in error.errors]
+    places = [{"param": _place(found["loc"]), "message": said(found)} for found in error.errors]
     first = places[0]
-    said = _("The request does not fit the description of the API: %(param)s: %(message)s.") % first
-    return Refusal(said, code="invalid_request", status=422, field=first["param"], errors=places)
+    sentence = _("The request does not fit the description of the API: %(param)s: %(message)s.") % first
+    return Refusal(sentence, code="invalid_request", status=422, field=first["param"], errors=places)
 
 
 def _route(request: HttpRequest) -> str:

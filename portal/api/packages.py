@@ -17,11 +17,14 @@ from portal.departments.access import owned
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal
 from portal.packages import control, corrections, downloads, quoting, services, uploads
+from portal.packages.brought import suggested
 from portal.packages.manifest.reading import AS_FOUND
 from portal.packages.models import Package
 from portal.packages.tables import Format
 
 router = Router(tags=["packages"])
+USUAL: dict[str, float] = {"max_output_tokens": 64, "temperature": 0.0}
+"""Of a task that says nothing, nor its file."""
 Limit = Annotated[int, Field(ge=1, le=100)]
 REFUSED: dict[int, Any] = {401: ErrorOut, 403: ErrorOut, 404: ErrorOut, 409: ErrorOut, 413: ErrorOut, 422: ErrorOut}
 MADE: dict[int, Any] = {200: None, 429: ErrorOut, **REFUSED}
@@ -53,6 +56,10 @@ def submit(request: HttpRequest, task: Body[TaskIn], file: File[UploadedFile]) -
 
 def _with_task(package: Package, task: TaskIn, *, by: Person) -> Package:
     fields = task.model_dump(exclude={"name", "model", "prompt", "system", "reading"})
+    asked = suggested(package)
+    for name, usual in USUAL.items():
+        if fields[name] is None:
+            fields[name] = asked.get(name, usual)
     return services.save_task(
         package=package,
         by=by,
@@ -143,7 +150,9 @@ def quarantine(
     ref: UUID,
     format: Literal["csv", "xlsx"] = "csv",
 ) -> StreamingHttpResponse:
-    """Each with its row number, reason and original columns. Corrected, the file can be handed over again."""
+    """Each with its row number, reason and original columns: as soon as the manifest is read, those so far. Corrected,
+    the file can be handed over again when the package has ended. Excel holds 32,767 characters in a cell; CSV has all.
+    """
     return downloads.answer(request, _package(request, ref), f"quarantine.{format}")
 
 

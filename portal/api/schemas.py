@@ -7,10 +7,12 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from portal.api.misfits import unstorable
 from portal.capacity.models import Quote
 from portal.packages.manifest.reading import Wish
 from portal.packages.models import Package
 from portal.packages.progress import Progress
+from portal.packages.reasons import refusal_sentence
 
 
 class ReadingIn(BaseModel):
@@ -19,7 +21,7 @@ class ReadingIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     encoding: str | None = Field(None, description="utf-8, gb18030, big5, utf-16-le, utf-16-be or windows-1252")
-    delimiter: str | None = Field(None, description="CSV: one character")
+    delimiter: str | None = Field(None, description='CSV: one character; "" for one column without any')
     quote: str | None = Field(None, description='CSV: the quotation mark; "" if quotation marks are text')
     has_heading: bool | None = Field(None, description="does the first row name the columns?")
     sheet: str | None = Field(None, description="workbooks: the name of the sheet")
@@ -44,8 +46,12 @@ class TaskIn(BaseModel):
     id_column: str = Field("", description="the column that names a row; by default rows are numbered")
     labels: list[str] = Field(default_factory=list, description="tagging: the labels to choose from")
     json_schema: dict[str, Any] | None = Field(None, description="extraction: what the answer must fit")
-    max_output_tokens: int = 64
-    temperature: float = 0.0
+    max_output_tokens: int | None = Field(
+        None, description="by default 64; where rows bring their messages, what the first of them asks for"
+    )
+    temperature: float | None = Field(
+        None, description="by default 0; where rows bring their messages, what the first of them asks for"
+    )
     run_repeats_once: bool = Field(True, description="rows that ask the same get one answer and are charged once")
     reading: ReadingIn | None = None
 
@@ -54,7 +60,7 @@ class TaskIn(BaseModel):
     def _is_storable(cls, text: str | None) -> str | None:
         """JSON can write half a character; nothing can keep it. The other fields are looked at with the task."""
         if text and ("\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text)):
-            raise ValueError("holds a character that cannot be stored (NUL, or half an emoji)")
+            raise ValueError(unstorable())
         return text
 
 
@@ -118,7 +124,9 @@ class PackageOut(Schema):
     input_tokens: int
     rows: RowsOut
     charged: ChargeOut | None
-    refusal: dict[str, Any] | None
+    refusal: dict[str, Any] | None = Field(
+        description="why an ``invalid`` package cannot be run: ``code``, ``params`` and ``message``, a sentence"
+    )
     corrects: UUID | None = Field(description="the package whose quarantined rows this one hands over again")
     round: int = Field(description="of corrections, from 1; 0 for a package that is none")
 
@@ -145,7 +153,7 @@ class PackageOut(Schema):
             input_tokens=package.input_tokens,
             rows=_rows(package, progress),
             charged=charged,
-            refusal=package.refusal,
+            refusal=package.refusal and {**package.refusal, "message": refusal_sentence(package.refusal)},
             corrects=package.corrects_id,
             round=package.round,
         )

@@ -99,7 +99,13 @@ def _chunks(package: Package, what: str) -> Iterable[bytes]:
     except ObjectNotFound as missing:
         if name == "results":
             return _results_so_far(package, cast(Format, form))
-        raise UnableToDownloadYet(_("This file is written when the package is finished. Come back then.")) from missing
+        raise _not_yet(name) from missing
+
+
+def _not_yet(name: str) -> UnableToDownloadYet:
+    if name == "quarantine":
+        return UnableToDownloadYet(_("The manifest has not been read yet. Come back when it has."), code="not_read")
+    return UnableToDownloadYet(_("This file is written when the package is finished. Come back then."))
 
 
 def _results_so_far(package: Package, form: Format) -> Iterable[bytes]:

@@ -13,13 +13,14 @@ from django.utils.translation import gettext as _
 
 from portal.packages import reasons
 from portal.packages.excel import ROWS_PER_SHEET, ExcelLines
-from portal.packages.merging import is_behind, quarantined
+from portal.packages.merging import current_rows, is_behind, quarantined
 from portal.packages.models import Package
 from portal.packages.progress import Progress, is_over, progress_of
 from portal.packages.results import quarantine_key, set_aside_key
 from portal.packages.sheets import Layout, Lines, csv_lines, guarded, guarded_lines
 from portal.packages.store import objects
 from portal.packages.tables import check_excel
+from scheduler.domain.lifecycle import ItemStatus, PackageState
 from scheduler.objects import ObjectNotFound
 from scheduler.records import SetAsideRow, load
 
@@ -141,21 +142,42 @@ def _reported(package: Package) -> dict[str, int] | None:
     return counts
 
 
+def is_readable(package: Package) -> bool:
+    """Whether the package has been read, so that its rows in quarantine can be downloaded."""
+    return package.state not in {PackageState.DRAFT, PackageState.VALIDATING} and (
+        is_over(package) or objects().exists(set_aside_key(package))
+    )
+
+
 def as_table(package: Package, form: str) -> Generator[bytes]:
-    """The whole quarantine of a package that is over, as pieces of a ``csv`` or ``xlsx`` file, in today's language.
+    """The quarantine as pieces of a ``csv`` or ``xlsx`` file, in today's language; before the end, what there is yet.
 
     Both are written so that the file can be corrected in a spreadsheet and handed over again. Raises
-    ``ObjectNotFound`` when it is not written, ``UnableToFitIntoExcel`` for what does not fit onto one sheet: of a
-    corrected file, one is read.
+    ``ObjectNotFound`` when nothing has been read or it is lost, ``UnableToFitIntoExcel`` for what does not fit onto one
+    sheet: of a corrected file, one is read.
     """
-    if not objects().exists(quarantine_key(package)):
-        raise ObjectNotFound(quarantine_key(package))
+    needed = quarantine_key(package) if is_over(package) else set_aside_key(package)
+    if not is_readable(package) or not objects().exists(needed):
+        raise ObjectNotFound(needed)
     heading = Layout.of(package).quarantine_heading()
     if form == "xlsx":
-        rows = progress_of(package).quarantined
+        rows = rows_aside(package, progress_of(package))
         check_excel(rows=rows, columns=len(heading), most_rows=ROWS_PER_SHEET)
     lines = csv_lines(heading) if form == "csv" else _excel_lines(heading)
     return _table(package, lines, get_language() or settings.LANGUAGE_CODE)
+
+
+def _so_far(package: Package) -> Iterator[SetAsideRow]:
+    """Every row in quarantine: all of them once the package is over, before that what has come into it yet."""
+    progress = progress_of(package)
+    if is_over(package):
+        yield from quarantined(package)
+    elif progress.quarantined <= progress.set_aside:
+        yield from load(objects(), set_aside_key(package), SetAsideRow)
+    else:
+        for row, ended in current_rows(package):
+            if ended.status == ItemStatus.QUARANTINED:
+                yield SetAsideRow(ended.row, ended.code or "", ended.detail, dict(row.values))
 
 
 def _excel_lines(heading: list[str]) -> Lines:
@@ -166,7 +188,7 @@ def _excel_lines(heading: list[str]) -> Lines:
 def _table(package: Package, lines: Lines, language: str) -> Generator[bytes]:
     """The language is set for each piece anew: pieces are asked for outside of the request, on any thread."""
     layout = Layout.of(package)
-    rows = quarantined(package)
+    rows = _so_far(package)
     yield lines.start()
     while group := list(islice(rows, AT_ONCE)):
         with translation.override(language):

@@ -23,7 +23,7 @@ from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.records import ItemResult
 from tests.architecture.test_addresses import closed
 from tests.integration.test_finalise import end, finished, good, invalid, promised, rows_of, settle_all
-from tests.manifests import ingested
+from tests.manifests import draft, ingested
 from tests.world import World
 
 FORMS = ("jsonl", "csv", "xlsx", "parquet")
@@ -163,13 +163,6 @@ def test_the_quarantine_as_a_workbook_says_what_the_csv_says(world: World, setti
 QUARANTINES = (("csv", by_csv), ("xlsx", by_openpyxl))
 
 
-def test_a_quarantine_that_is_not_written_yet_is_told_so(world: World, settings: Any) -> None:
-    package = promised(world, settings)
-    for form in ("csv", "xlsx"):
-        with pytest.raises(downloads.UnableToDownloadYet):
-            downloads.answer(RequestFactory().get("/"), package, f"quarantine.{form}")
-
-
 def test_asking_only_for_the_headers_makes_nothing(world: World, settings: Any) -> None:
     package = promised(world, settings)
     for _time in range(making.AT_ONCE + 1):
@@ -225,3 +218,49 @@ def test_the_api_gives_every_form(world: World, settings: Any, client: Client) -
         answer = client.get(f"/api/v1/packages/{package.pk}/quarantine?format={form}", headers=headers)
         assert len(by(b"".join(answer))) == 4
     assert client.get(f"/api/v1/packages/{package.pk}/results?format=exe", headers=headers).status_code == 422
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_the_quarantine_can_be_had_as_soon_as_the_manifest_is_read(world: World, form: str) -> None:
+    package = ingested(world, "id,text\n1,fine\n2,\n,x\n", id_column="id")
+    found = READERS[form](downloaded(package, f"quarantine.{form}"))
+    assert [(str(row["slackwater_row"]), row["slackwater_code"]) for row in found] == [
+        ("2", "missing_field"), ("3", "missing_id"),
+    ]  # fmt: skip
+    assert found[1]["slackwater_reason"].startswith("“id” is empty, and it is the id of the row.")
+
+
+def test_the_quarantine_of_a_package_of_which_no_row_can_run_can_be_had(world: World) -> None:
+    package = ingested(world, "id,text\n2,\n")
+    assert package.state == PackageState.INVALID
+    assert [row["slackwater_row"] for row in by_csv(downloaded(package, "quarantine.csv"))] == ["1"]
+
+
+def test_while_a_package_runs_its_quarantine_has_what_was_set_aside_so_far(world: World, settings: Any) -> None:
+    package = promised(world, settings)
+    first = package.shards.order_by("no")[0]
+    before = len(by_csv(downloaded(package, "quarantine.csv")))
+    end(first, [*good(rows_of(first)[1:]), invalid(rows_of(first)[0])])
+    found = by_csv(downloaded(package, "quarantine.csv"))
+    assert len(found) == before + 1
+    assert {"1": "output_invalid"}.items() <= {row["slackwater_row"]: row["slackwater_code"] for row in found}.items()
+
+
+def test_there_is_no_quarantine_before_the_manifest_is_read(world: World) -> None:
+    with pytest.raises(downloads.UnableToDownloadYet) as early:
+        downloaded(draft(world, "text\nx\n"), "quarantine.csv")
+    assert early.value.code == "not_read"
+
+
+def test_names_of_files_that_are_not_whole_say_so(world: World, settings: Any) -> None:
+    def name(package: Package, what: str) -> str:
+        return str(downloads.answer(RequestFactory().head("/"), package, what).headers["Content-Disposition"])
+
+    quoted = ingested(world, "id,text\n1,fine\n2,\n")
+    assert "-quarantine.csv" in name(quoted, "quarantine.csv")
+    running = promised(world, settings)
+    assert "-results-so-far.xlsx" in name(running, "results.xlsx")
+    assert "-quarantine-so-far.csv" in name(running, "quarantine.csv")
+    settle_all(running)
+    finished(running)
+    assert "-results.xlsx" in name(running, "results.xlsx")

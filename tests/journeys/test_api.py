@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -11,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from portal.api import misfits
 from portal.capacity.models import Quote
 from portal.departments import services as departments
 from portal.departments.models import Language, Person
@@ -254,3 +256,75 @@ def test_text_and_numbers_that_cannot_be_kept_are_refused_and_leave_nothing(
     assert answer.status_code == 422
     assert answer.json()["error"]["message"]
     assert not Package.objects.across_departments().exists()
+
+
+def request_line(id_: str, **asked: Any) -> str:
+    body = {"messages": [{"role": "user", "content": "Good?"}], **asked}
+    return json.dumps({"custom_id": id_, "method": "POST", "url": "/v1/chat/completions", "body": body}) + "\n"
+
+
+def test_what_a_file_of_requests_asks_for_holds_where_the_task_says_nothing(alice: Client) -> None:
+    data = (
+        request_line("a", max_tokens=7, temperature=0.5) + request_line("b", max_tokens=7, temperature=0.5)
+    ).encode()
+    task = {"kind": "generation", "model": "echo"}
+
+    def rows(**said: Any) -> Any:
+        file = SimpleUploadedFile("asked.jsonl", data)
+        ref = alice.post(f"{API}/packages", {"file": file, "task": json.dumps({**task, **said})}).json()["id"]
+        read_through(ref)
+        return alice.get(f"{API}/packages/{ref}").json()
+
+    assert rows()["rows"]["set_aside"] == 0
+    other = rows(max_output_tokens=9)
+    assert (other["state"], other["rows"]["set_aside_by_code"]) == ("invalid", {"differs_from_task": 2})
+    assert other["refusal"]["code"] == "no_good_row"
+    assert "can be run" in other["refusal"]["message"]
+
+
+ODD: dict[str, Callable[[Client, str], Any]] = {
+    "missing": lambda c, r: post(c, f"/packages/{r}/accept", {}),
+    "no such field": lambda c, r: post(c, f"/packages/{r}/accept", {"quote": str(UUID(int=1)), "x": 1}),
+    "no id": lambda c, r: post(c, f"/packages/{r}/accept", {"quote": "x"}),
+    "no moment": lambda c, r: post(c, f"/packages/{r}/quotes", {"deadline": "soon"}),
+    "out of bounds": lambda c, r: c.get(f"{API}/packages?limit=0"),
+    "no such form": lambda c, r: c.get(f"{API}/packages/{r}/quarantine?format=pdf"),
+    "no json": lambda c, r: c.post(f"{API}/packages/{r}/quotes", data="{", content_type="application/json"),
+    "no text": lambda c, r: submit(c, prompt=[1]),
+    "half a character": lambda c, r: submit(c, model=HALF),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_no_error_is_said_in_the_frameworks_own_words(case: str, alice: Client, quoted: dict[str, Any]) -> None:
+    with (
+        patch("portal.api.misfits._SAID", dict.fromkeys(misfits._SAID, "這樣不行")),
+        patch("portal.api.misfits._MOMENT", "這樣不行"),
+        patch("portal.api.misfits._OTHER", "?"),
+    ):
+        error = ODD[case](alice, quoted["id"]).json()["error"]
+    assert error["code"] == "invalid_request"
+    texts = [error["message"], *(place["message"] for place in error.get("errors", []))]
+    if case not in ("no json", "half a character"):
+        assert all("這樣不行" in text for text in texts)
+    assert not any(word in str(error) for word in ("Input should", "Field required", "Extra", "Cannot parse", "Value"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "own", "language"),
+    [
+        ("zh-CN,zh;q=0.9,en;q=0.5", Language.ENGLISH, "zh-hans"),
+        ("en", Language.CHINESE, "en"),
+        ("fr, en;q=0.5", Language.CHINESE, "en"),
+        ("*", Language.CHINESE, "zh-hans"),
+        ("fr", Language.CHINESE, "zh-hans"),
+        ("", Language.CHINESE, "zh-hans"),
+    ],
+)
+def test_the_language_that_a_request_asks_for_goes_before_its_persons(
+    asked: str, own: str, language: str, world: World
+) -> None:
+    world.alice.language = own
+    world.alice.save()
+    answer = client_of(world.alice).get(f"{API}/packages/{UUID(int=1)}", headers={"Accept-Language": asked})
+    assert answer.headers["Content-Language"] == language

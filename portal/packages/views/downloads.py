@@ -1,4 +1,4 @@
-"""Downloads: results at any time, the quarantine and the report at the end."""
+"""Downloads: results at any time, the quarantine once the file is read, the report at the end."""
 
 import uuid
 

@@ -18,7 +18,7 @@ from portal.departments.refusals import Refusal
 from portal.packages import corrections, reasons
 from portal.packages.models import Package
 from portal.packages.progress import is_over, progress_of
-from portal.packages.quarantine import groups_of, listing_of, rows_aside
+from portal.packages.quarantine import groups_of, is_readable, listing_of, rows_aside
 from portal.packages.queries import lines_of, step_of
 
 
@@ -68,6 +68,7 @@ def _page(request: HttpRequest, package: Package, person: Person, refusal: Refus
         "listing": listing,
         "groups": [] if listing else groups_of(package, progress),
         "is_over": is_over(package),
+        "may_download": is_readable(package) and package.corrects_id is None,
         "step": step_of(package),
         "may_act": person.role == Role.STAFF,
         "may_correct": _may_correct(package, person),
