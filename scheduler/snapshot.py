@@ -11,6 +11,7 @@ from portal.packages import dispatch
 from portal.packages.models import Package, Shard
 from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.domain.ordering import Runnable
+from scheduler.pace import Finished
 from scheduler.plan import HeldShard, PoolNow
 from scheduler.wire import shard_name
 
@@ -31,11 +32,12 @@ def pools_now(now: datetime) -> list[PoolNow]:
     ]
 
 
-def finished_items() -> dict[str, int]:
-    """Items that have ended so far, by running package."""
+def finished_items() -> dict[str, Finished]:
+    """What has ended so far, by running package."""
     shards = Shard.objects.across_departments().filter(package__state=PackageState.RUNNING).order_by()
-    done = shards.values_list("package_id").annotate(done=Sum(F("succeeded") + F("quarantined") + F("failed")))
-    return {str(package): int(items) for package, items in done}
+    ended = Sum(F("succeeded") + F("quarantined") + F("failed"))
+    done = shards.values_list("package_id", "package__started_at").annotate(done=ended)
+    return {str(package): Finished(int(items), started_at) for package, started_at, items in done if started_at}
 
 
 def _runnable(now: datetime) -> dict[int, list[Runnable]]:

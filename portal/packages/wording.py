@@ -28,8 +28,10 @@ def count(value: float | None) -> str:
 
 
 def pace(per_s: float) -> str:
-    """Rows a second: ``3,993`` or ``1.9``, with a decimal only where it tells something."""
-    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.1f}".removesuffix(".0")
+    """Rows a second: ``3,993``, ``1.9`` or ``0.04``, with decimals only where they tell something."""
+    if per_s >= 100:
+        return f"{per_s:,.0f}"
+    return f"{per_s:.1f}".removesuffix(".0") if per_s >= 0.1 else f"{per_s:.3f}".rstrip("0").rstrip(".")
 
 
 def money(amount: Decimal | None, currency: str) -> str:
@@ -95,6 +97,11 @@ def span(length: timedelta | None) -> str:
     if minutes:
         return _minutes(minutes)
     return _("%(n)d s") % {"n": int(abs(length).total_seconds())}
+
+
+def window(name: str) -> str:
+    """A window's name as an administrator gave it; the one that every installation begins with is translated."""
+    return pgettext("name of a window", "night") if name == "night" else name
 
 
 def size(octets: int) -> str:

@@ -151,7 +151,7 @@ def test_viewers_are_told_how_fast_a_package_goes(
     worker.say(shards.progressed(given, done=3))
     cycle.tick(s(5))
     live = msgspec.json.decode(client.get(wire.live_key(str(package.pk))), type=wire.Live)
-    assert (live.done, live.per_s) == (3, 0.5)
+    assert (live.done, live.per_s) == (3, 0.75)  # three since it began, at second 1
 
 
 def test_a_message_that_nobody_understands_is_set_aside_and_the_next_is_heard(

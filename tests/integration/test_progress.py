@@ -13,6 +13,7 @@ from portal.packages.models import Shard
 from portal.packages.outlook import Outlook, expected_finishes, margin_of, outlook_of
 from portal.packages.progress import cells_of, progress_of, progress_of_all
 from portal.packages.story import story_of
+from portal.packages.views.follow import state_of
 from scheduler import wire
 from scheduler.domain.lifecycle import Cause, PackageState, ShardState
 from tests.shards import NOW, promised
@@ -109,6 +110,13 @@ def test_an_old_word_on_the_pace_is_not_taken_for_news(world: World) -> None:
     pace = pace_of(package, now=NOW)
     assert pace is not None
     assert (pace.per_s, pace.is_fresh) == (3.5, False)
+
+
+@pytest.mark.parametrize(("state", "is_told"), [(PackageState.RUNNING, True), (PackageState.PAUSED, False)])
+def test_only_what_runs_has_a_pace(world: World, state: PackageState, is_told: bool) -> None:
+    package = promised(world, state=state)
+    tell_pace(str(package.pk), per_s=3.5, at=NOW)
+    assert (state_of(package, person=world.alice, now=NOW)["pace"] is not None) == is_told
 
 
 def test_the_story_tells_the_latest_first_and_a_common_fate_once(world: World) -> None:

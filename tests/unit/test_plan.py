@@ -5,7 +5,7 @@ from uuid import UUID
 
 from scheduler.domain.lifecycle import PackageState
 from scheduler.domain.ordering import Runnable
-from scheduler.pace import Pace
+from scheduler.pace import OVER, Finished, Pace
 from scheduler.plan import Attention, HeldShard, PoolNow, plan
 from scheduler.wire import Heartbeat
 
@@ -83,11 +83,24 @@ def test_the_pace_is_that_of_the_last_minute() -> None:
     pace = Pace()
     for second in range(0, 121, 10):  # 1 item a second for a minute, then 3
         done = second if second <= 60 else 60 + 3 * (second - 60)
-        live = pace.note({"x": done}, NOW + timedelta(seconds=second))["x"]
-    assert (live.done, live.per_s) == (240, 3.0)
+        told = pace.note({"x": Finished(done, NOW)}, NOW + timedelta(seconds=second))
+    assert (told["x"].done, told["x"].per_s) == (240, 3.0)
 
 
-def test_the_pace_begins_at_nothing_and_never_runs_backwards() -> None:
+def test_a_pace_that_nobody_can_know_yet_is_not_told_and_none_runs_backwards() -> None:
     pace = Pace()
-    assert pace.note({"x": 5}, NOW)["x"].per_s == 0
-    assert pace.note({"x": 3}, NOW + timedelta(seconds=1))["x"].per_s == 0
+    assert pace.note({"x": Finished(5, NOW - OVER)}, NOW) == {}
+    assert pace.note({"x": Finished(3, NOW - OVER)}, NOW + timedelta(seconds=1))["x"].per_s == 0
+
+
+def test_a_run_that_began_just_now_goes_at_its_mean_so_far() -> None:
+    """However much of it had ended when it was first seen."""
+    live = Pace().note({"x": Finished(8_000, NOW - timedelta(seconds=4))}, NOW)
+    assert live["x"].per_s == 2_000
+
+
+def test_a_package_that_was_paused_begins_anew() -> None:
+    pace, long_ago = Pace(), NOW - timedelta(hours=1)
+    pace.note({"x": Finished(10, long_ago)}, NOW)
+    pace.note({}, NOW + timedelta(seconds=10))
+    assert pace.note({"x": Finished(20, long_ago)}, NOW + timedelta(seconds=20)) == {}

@@ -59,7 +59,9 @@ def test_gpu_time_is_in_the_unit_that_reads_best(seconds: float, said: str) -> N
     assert wording.gpu_time(seconds) == said
 
 
-@pytest.mark.parametrize(("per_s", "said"), [(3993.1, "3,993"), (58.34, "58.3"), (1.0, "1"), (0.0, "0"), (0.25, "0.2")])
+@pytest.mark.parametrize(
+    ("per_s", "said"), [(3993.1, "3,993"), (58.34, "58.3"), (1.0, "1"), (0.0, "0"), (0.25, "0.2"), (0.04, "0.04")]
+)
 def test_a_pace_has_a_decimal_only_where_it_tells_something(per_s: float, said: str) -> None:
     assert wording.pace(per_s) == said
 
@@ -78,3 +80,8 @@ def test_a_stretch_of_time_names_its_day_once(minutes: int, said: str, monkeypat
     with timezone.override(ZoneInfo("Asia/Shanghai")):
         assert wording.stretch(NOW, NOW + timedelta(minutes=minutes)) == said
         assert wording.stretch(None, NOW) == "today 15:00"
+
+
+def test_the_window_of_every_new_installation_is_translated_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wording, "pgettext", lambda _context, text: f"<{text}>")
+    assert [wording.window(name) for name in ("night", "Ferien", "")] == ["<night>", "Ferien", ""]

@@ -118,7 +118,8 @@ def cancel(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
 
 def state_of(package: Package, *, person: Person, now: datetime) -> dict[str, Any]:
     """Everything that the live fragment shows."""
-    progress, pace = progress_of(package), pace_of(package, now=now)
+    progress = progress_of(package)
+    pace = pace_of(package, now=now) if package.state == PackageState.RUNNING else None
     outlook = outlook_of(package, progress=progress, pace=pace, now=now)
     return {
         "package": package,
