@@ -16,9 +16,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from portal.departments import queries, services
 from portal.departments.forms import KeyForm, PasswordForm, PreferencesForm, SignInForm, add_refusal
-from portal.departments.models import Language
+from portal.departments.models import Language, Person
 from portal.departments.permissions import DEPARTMENT_ROLES, home_of, open_to, signed_in
 from portal.departments.refusals import Refusal
+
+CHOSEN_AT_THE_DOOR = "language"
+"""The key of a session under which a language lies that somebody chose before signing in."""
 
 
 def _safe(request: HttpRequest, target: str, otherwise: str) -> str:
@@ -44,10 +47,20 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             add_refusal(form, refusal)
             status = refusal.status
         else:
+            chosen = request.session.get(CHOSEN_AT_THE_DOOR)  # asked before: signing in may end another's session
             login(request, person)
+            _keep_language(request, person, chosen)
             return redirect(_safe(request, request.POST.get("next", ""), home_of(person)))
     following = request.POST.get("next") or request.GET.get("next", "")
     return render(request, "departments/sign_in.html", {"form": form, "next": following}, status=status)
+
+
+def _keep_language(request: HttpRequest, person: Person, chosen: str | None) -> None:
+    """Whoever chose a language and then signed in goes on in it."""
+    request.session.pop(CHOSEN_AT_THE_DOOR, None)
+    if chosen is not None and chosen != person.language:
+        person.language = chosen
+        services.choose_preferences(person=person, now=timezone.now())
 
 
 @require_POST
@@ -59,7 +72,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def language(request: HttpRequest) -> HttpResponse:
-    """The EN / 中文 switch of the frame: kept with the person, or in a cookie before sign-in."""
+    """The EN / 中文 switch of the frame: kept with the person, before sign-in in a cookie and for who signs in next."""
     chosen = request.POST.get("language")
     response = redirect(_safe(request, request.POST.get("next", ""), "/"))
     if chosen not in Language.values:
@@ -68,6 +81,8 @@ def language(request: HttpRequest) -> HttpResponse:
         person = signed_in(request)
         person.language = chosen
         services.choose_preferences(person=person, now=timezone.now())
+    else:
+        request.session[CHOSEN_AT_THE_DOOR] = chosen
     response.set_cookie(settings.LANGUAGE_COOKIE_NAME, chosen, max_age=365 * 86400, httponly=True, samesite="Lax")
     return response
 

@@ -136,6 +136,24 @@ def test_the_language_switch_works_before_and_after_signing_in(world: World) -> 
     assert world.bob.language == "zh-hans"
 
 
+def test_a_language_chosen_at_the_door_is_kept_for_the_person_who_then_signs_in(world: World) -> None:
+    client = Client()
+    client.post(reverse("departments:language"), {"language": "zh-hans", "next": "/sign-in"})
+    answer = client.post("/sign-in", {"email": world.bob.email, "password": PASSWORD}, follow=True)
+    world.bob.refresh_from_db()
+    assert '<html lang="zh-hans"' in answer.text
+    assert world.bob.language == "zh-hans"
+
+
+def test_what_one_person_chose_is_not_put_on_the_next_who_signs_in_on_the_same_device(world: World) -> None:
+    client = signed_in(world.alice)
+    client.post(reverse("departments:language"), {"language": "zh-hans", "next": "/"})
+    client.post(reverse("departments:sign-out"))
+    client.post("/sign-in", {"email": world.bob.email, "password": PASSWORD})
+    world.bob.refresh_from_db()
+    assert world.bob.language == "en"
+
+
 def test_the_language_switch_ignores_what_is_no_language(world: World) -> None:
     client = signed_in(world.bob)
     answer = client.post(reverse("departments:language"), {"language": "xx", "next": "//evil.example"})
