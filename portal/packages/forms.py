@@ -67,7 +67,7 @@ class TaskForm(forms.Form):
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, package: Package) -> None:
-        super().__init__(data, initial=_initial(package) | package.typed)
+        super().__init__(data, initial=_begun(package))
         self.brings_messages = brings_messages(package)
         self._offer_columns(package.reading.get("columns", []))
         self._offer_models(package)
@@ -93,7 +93,7 @@ class TaskForm(forms.Form):
     @classmethod
     def as_left(cls, package: Package) -> "TaskForm":
         """The form sent with what somebody left in it, for a look at what it would give."""
-        return cls({**_initial(package), **package.typed}, package=package)
+        return cls(_begun(package), package=package)
 
     def typed(self) -> dict[str, str]:
         """What stands in the fields, readable or not, to be shown again."""
@@ -145,6 +145,15 @@ class WishForm(forms.Form):
     def blame(self, refusal: Refusal) -> None:
         """Put a refusal beside the field at fault, or on top of the form."""
         self.add_error(refusal.field if refusal.field in self.fields else None, str(refusal.message))
+
+
+def _begun(package: Package) -> dict[str, Any]:
+    """What the form begins with: what is saved, over it what was typed, and the model that a browser shows first."""
+    begun: dict[str, Any] = _initial(package) | package.typed
+    if not begun["model"]:
+        first = models_on_offer(now=timezone.now()).first()
+        begun["model"] = first.pk if first else None
+    return begun
 
 
 def _initial(package: Package) -> dict[str, Any]:

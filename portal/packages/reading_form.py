@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from portal.departments.refusals import Refusal
 from portal.packages.manifest import Reading
@@ -15,7 +17,7 @@ from portal.packages.rereading import wish_of
 
 AS_FOUND: Final = ""
 _TYPED: Final[dict[str, dict[Any, str]]] = {
-    "delimiter": {"\t": "tab", " ": "space", "\x01": "ctrl-a"},
+    "delimiter": {"": "none", "\t": "tab", " ": "space", "\x01": "ctrl-a"},
     "quote": {'"': "double", "'": "single", "": "none"},
     "has_heading": {True: "yes", False: "no"},
 }
@@ -61,8 +63,29 @@ class ReadingForm(forms.Form):
         return Wish(**{name: _meant(name, typed) for name, typed in self.cleaned_data.items() if typed != AS_FOUND})
 
     def blame(self, refusal: Refusal) -> None:
-        """Put a refusal beside the choice at fault, or on top of the form."""
-        self.add_error(refusal.field if refusal.field in self.fields else None, str(refusal.message))
+        """Put a refusal beside the choice at fault, or on top of the form; it says what was tried."""
+        name = refusal.field if refusal.field in self.fields else None
+        said, tried = str(refusal.message), self._tried(name)
+        if tried and tried not in said:
+            said = _("“%(choice)s” was tried: %(why)s") % {"choice": tried, "why": said}
+        self.add_error(name, said)
+
+    def _tried(self, name: str | None) -> str:
+        """The choice that was sent for one part, as the form shows it."""
+        if name is None:
+            return ""
+        typed = str(self[name].value() or AS_FOUND)
+        choices: Choices = self.fields[name].choices  # type: ignore[attr-defined]
+        return next((str(text) for value, text in choices if value == typed and typed != AS_FOUND), "")
+
+    def in_force(self) -> "ReadingForm":
+        """After a refusal: the choices that hold, since nothing was changed, with what was said about those sent."""
+        shown = ReadingForm(reading=self.reading)
+        held = {shown.add_prefix(name): field.initial for name, field in shown.fields.items()}
+        answered = ReadingForm(held, reading=self.reading)
+        for name, said in self.errors.items():
+            answered.add_error(None if name == NON_FIELD_ERRORS else name, list(said))
+        return answered
 
 
 def can_be_chosen(reading: Reading) -> bool:
@@ -72,7 +95,7 @@ def can_be_chosen(reading: Reading) -> bool:
 
 def _field(fact: Fact, values: Mapping[Any, str | Promise], chosen: Any) -> forms.ChoiceField:
     choices: Choices = [
-        (AS_FOUND, _("as found")),
+        (AS_FOUND, gettext_lazy("as found")),
         *((_written(fact.name, value), text) for value, text in values.items()),
     ]
     initial = AS_FOUND if chosen is None else _written(fact.name, chosen)

@@ -58,6 +58,31 @@ def test_a_choice_that_does_not_fit_is_refused_beside_it_and_changes_nothing(ali
         assert package.reading == before
 
 
+def test_after_a_refusal_the_form_shows_what_is_in_force_and_the_error_what_was_tried(
+    alice: Client, world: World
+) -> None:
+    package = uploaded(alice, world, "id,text\n1,好\n".encode("gb18030") * 20)
+    reread(alice, package, delimiter=",")
+    for headers in (None, LIVE):
+        text = reread(alice, package, headers, delimiter=",", encoding="utf-8")
+        assert '<option value="utf-8" selected>' not in text
+        assert '<option value="," selected>' in text
+        assert "Back to what was found" in text
+
+
+def test_a_refusal_with_nothing_chosen_leaves_nothing_to_go_back_to(alice: Client, world: World) -> None:
+    package = uploaded(alice, world, "id,text\n1,好\n".encode("gb18030") * 20)
+    assert "Back to what was found" not in reread(alice, package, encoding="utf-8")
+
+
+def test_a_refusal_that_does_not_name_the_choice_gets_it_named(alice: Client, world: World) -> None:
+    package = uploaded(alice, world, b"1,{x}\n2,{y}\n3,{z}\n")
+    assert not package.reading["has_heading"]
+    text = reread(alice, package, has_heading="yes")
+    assert "“first row” was tried: The name “{x}” contains a brace" in text
+    assert '<option value="yes" selected>' not in text
+
+
 def test_a_choice_that_nobody_offered_is_refused(alice: Client, world: World) -> None:
     package = draft(alice, world)
     assert "id_read-delimiter_error" in reread(alice, package, delimiter="::")
@@ -113,6 +138,9 @@ def test_rows_that_bring_their_messages_need_no_prompt(alice: Client, world: Wor
     assert 'value="7"' in text
     assert 'value="0.5"' in text
     assert '<option value="generation" selected>' in text
+    assert f'<option value="{world.echo.pk}" selected>' in text
+    assert "Choose a model." not in text
+    assert "row 1 · user · 3 tokens" in " ".join(text.split())  # two words and the role
     task = {"name": "Asks", "kind": "generation", "max_output_tokens": "7", "temperature": "0.5"}
     assert "Hello there" in send(alice, "preview", package, model=str(world.echo.pk), **task).text
     assert send(alice, "task", package, model=str(world.echo.pk), **task).status_code == 302

@@ -34,10 +34,10 @@ def reread(request: HttpRequest, ref: uuid.UUID) -> HttpResponse:
     choice = ReadingForm(request.POST, reading=Reading.from_json(package.reading))
     is_read = choice.is_valid() and _is_reread(request, package, choice, person)
     if is_live:
-        return _card(request, package, None if is_read else choice)
+        return _card(request, package, None if is_read else choice.in_force())
     if is_read:
         return redirect("packages:task", package.pk)
-    return task_page(request, package, TaskForm(package=package), choice=choice, status=422)
+    return task_page(request, package, TaskForm(package=package), choice=choice.in_force(), status=422)
 
 
 def _is_reread(request: HttpRequest, package: Package, choice: ReadingForm, person: Person) -> bool:
