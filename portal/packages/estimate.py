@@ -8,7 +8,7 @@ from portal.billing.domain import Rates, Tokens, price_of, round_money
 from portal.capacity.models import Pool
 from portal.capacity.queries import work_model_of
 from portal.packages.models import Kind, Package
-from portal.packages.prompts import tokenizer_of
+from portal.packages.prompts import counts_as_its_engine, tokenizer_of
 
 END_TOKEN = 1
 """Engines count the token that ends an answer as output."""
@@ -79,7 +79,7 @@ def price_for(package: Package, output: OutputTokens, rates: Rates, factor: Deci
 
 def savings(package: Package) -> list[Saving]:
     """What would make the package cheaper, the largest saving first."""
-    if not package.input_tokens:
+    if not package.input_tokens or package.model is None or not counts_as_its_engine(package.model):
         return []
     fixed = package.fixed_prompt_tokens * package.requests / package.input_tokens
     found = [Saving("fixed_prompt", min(1.0, fixed), package.fixed_prompt_tokens)] if fixed >= WORTH_SAYING else []

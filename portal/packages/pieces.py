@@ -16,6 +16,7 @@ from portal.departments.refusals import Refusal, UnableToFind
 from portal.packages.models import Package, Upload
 from portal.packages.store import objects
 from portal.packages.uploads import unsaved_package
+from portal.packages.wording import count
 from scheduler.objects import ObjectBusy, ObjectNotFound, OffsetMismatch
 
 KEPT_FOR = timedelta(days=1)
@@ -86,12 +87,14 @@ def _append(upload: Upload, at: int, chunks: Iterable[bytes]) -> None:
 
 
 def _elsewhere(kept: int) -> UnableToAdd:
-    said = _("Of this file, %(kept)s bytes are kept. Go on from there.") % {"kept": kept}
+    said = _("Of this file, %(kept)s bytes are kept. Go on from there.") % {"kept": count(kept)}
     return UnableToAdd(said, offset=kept)
 
 
 def _beyond(upload: Upload) -> UnableToAdd:
-    said = _("More came than the %(size)s bytes that were announced. Send the file again.") % {"size": upload.size}
+    said = _("More came than the %(size)s bytes that were announced. Send the file again.") % {
+        "size": count(upload.size)
+    }
     return UnableToAdd(said, code="too_many_bytes", status=413)
 
 

@@ -9,7 +9,7 @@ from portal.departments.refusals import Refusal, UnableToFind
 from portal.packages import reasons
 from portal.packages.manifest import BadRow, Row, UnableToRead
 from portal.packages.models import Package
-from portal.packages.prompts import fixed_messages, tokenizer_of
+from portal.packages.prompts import counts_as_its_engine, fixed_messages, tokenizer_of
 from portal.packages.screening import Screening
 from portal.packages.task import Task, TaskFields, task_of
 from portal.packages.uploads import first_rows
@@ -43,7 +43,10 @@ class Looked:
 
 @dataclass(frozen=True)
 class Preview:
-    """The first prompts; ``fixed_tokens`` are those that every row repeats; ``problems`` lie beside their fields."""
+    """The first prompts; ``problems`` lie beside their fields.
+
+    ``fixed_tokens`` are those that every row repeats, ``None`` where nothing can be learned from them.
+    """
 
     prompts: tuple[RenderedPrompt, ...]
     fixed_tokens: int | None
@@ -51,6 +54,11 @@ class Preview:
     counted_for: str = ""
     """The model whose tokens are counted: another model counts others."""
     looked: Looked = Looked()
+
+    @property
+    def is_counted(self) -> bool:
+        """Do the prompts say how many tokens they have?"""
+        return any(prompt.tokens for prompt in self.prompts)
 
     @property
     def fixed_share(self) -> float | None:
@@ -83,7 +91,7 @@ def preview(*, package: Package, fields: TaskFields, department: Department) -> 
 
 
 def _fixed_tokens(task: Task, tokenizer: Tokenizer | None) -> int | None:
-    if tokenizer is None or task.brings_messages:
+    if tokenizer is None or task.brings_messages or task.model is None or not counts_as_its_engine(task.model):
         return None
     return tokenizer.count_chat(fixed_messages(task.system, task.user))
 

@@ -34,6 +34,11 @@ def tokenizer_of(model: LanguageModel) -> Tokenizer:
         raise UnableToUseModel(told % {"model": model.title}, field="model") from refusal
 
 
+def counts_as_its_engine(model: LanguageModel) -> bool:
+    """Are tokens of ``model`` those of a real vocabulary? The echo's are words, of which Chinese has few: no advice."""
+    return model.tokenizer != "words"
+
+
 def longest_label(tokenizer: Tokenizer, labels: Sequence[str]) -> int:
     """Tokens of the longest of ``labels``, its end mark included."""
     return 1 + max(map(tokenizer.count_text, labels))

@@ -10,6 +10,8 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
+from portal.packages import wording
+
 LABELS: dict[str, Promise] = {
     "malformed_row": gettext_lazy("not readable"),
     "ragged_row": gettext_lazy("wrong number of fields"),
@@ -38,18 +40,20 @@ LABELS: dict[str, Promise] = {
 
 ROWS: dict[str, Promise] = {
     "malformed_row": gettext_lazy(
-        "Line %(line)s could not be read. Check its quotes and brackets, then submit the row again."
+        "Line %(line)s of the file could not be read. Check its quotes and brackets, then submit the row again."
     ),
-    "field_too_long": gettext_lazy("Line %(line)s has a field of more than %(limit)s characters. Shorten it."),
+    "field_too_long": gettext_lazy(
+        "Line %(line)s of the file has a field of more than %(limit)s characters. Shorten it."
+    ),
     "line_too_long": gettext_lazy(
-        "Line %(line)s is longer than %(limit)s characters. Check that the file has one row per line."
+        "Line %(line)s of the file is longer than %(limit)s characters. Check that the file has one row per line."
     ),
     "stray_quote": gettext_lazy(
-        "Line %(line)s has a quotation mark that is not closed rightly. Close it, or write it twice if it "
+        "Line %(line)s of the file has a quotation mark that is not closed rightly. Close it, or write it twice if it "
         "belongs to the text."
     ),
     "cell_not_shown": gettext_lazy(
-        "Line %(line)s, column %(position)s: the cell has no value that can be shown. Correct the cell."
+        "Line %(line)s of the file, column %(position)s: the cell has no value that can be shown. Correct the cell."
     ),
     "formula_error": gettext_lazy(
         "Cell %(cell)s shows the error %(shown)s. Correct its formula, or type the value in its place."
@@ -58,23 +62,28 @@ ROWS: dict[str, Promise] = {
         "Row %(line)s: “%(column)s” holds bytes that are no text. Write it as text, or leave it out."
     ),
     "ragged_row": gettext_lazy(
-        "The row has %(fields)s fields where the heading has %(expected)s. Put text that contains the "
-        "separator in quotes."
+        "Fields in the row: %(fields)s; in the heading: %(expected)s. Put text that contains the separator in quotes."
     ),
     "empty_row": gettext_lazy("The row is empty. Fill it in or delete it."),
     "undecodable": gettext_lazy(
-        "Line %(line)s, column “%(column)s”: some bytes are no characters; they are shown as �. Type the text again."
+        "Line %(line)s of the file, column “%(column)s”: some bytes are no characters; they are shown as �. Type the text again."
     ),
     "undecodable_line": gettext_lazy(
-        "Line %(line)s has bytes that are no characters; they are shown as �. Type the text again."
+        "Line %(line)s of the file has bytes that are no characters; they are shown as �. Type the text again."
     ),
     "nul_character": gettext_lazy(
-        "Line %(line)s, column “%(column)s” contains a NUL character, which no text has. Type the text again."
+        "Line %(line)s of the file, column “%(column)s” contains a NUL character, which no text has. Type the text again."
     ),
-    "nul_line": gettext_lazy("Line %(line)s contains a NUL character, which no text has. Type the row again."),
-    "repeated_heading": gettext_lazy("Line %(line)s is the heading once more. Delete it."),
+    "half_character": gettext_lazy(
+        "Line %(line)s of the file, column “%(column)s” contains half a character, such as a piece of an emoji; it is "
+        "shown as � or as \\u and its number. Type the text again."
+    ),
+    "nul_line": gettext_lazy(
+        "Line %(line)s of the file contains a NUL character, which no text has. Type the row again."
+    ),
+    "repeated_heading": gettext_lazy("Line %(line)s of the file is the heading once more. Delete it."),
     "unsupported_request": gettext_lazy(
-        "Line %(line)s: “%(parameter)s” is missing or asks for something that is not offered here. "
+        "Line %(line)s of the file: “%(parameter)s” is missing or asks for something that is not offered here. "
         "Correct it or leave it out."
     ),
     "differs_from_task": gettext_lazy(
@@ -172,6 +181,15 @@ FILES: dict[str, Promise] = {
     "unusable_quote": gettext_lazy("The quotation mark must be one character, or none, and not the delimiter."),
     "no_heading": gettext_lazy("The file has no heading. Put the column names in the first row."),
     "no_rows": gettext_lazy("The file has a heading but no rows. Add at least one row."),
+    "no_rows_called": gettext_lazy(
+        "The sheet “%(sheet)s” has a heading but no rows. Add at least one row, or put the rows on another sheet."
+    ),
+    "no_heading_called": gettext_lazy(
+        "The sheet “%(sheet)s” has no heading. Put the column names in its first row, or choose another sheet."
+    ),
+    "no_sheet_called": gettext_lazy(
+        "The sheet “%(sheet)s” has no cell with a text or number in it. Put the rows on it, or choose another sheet."
+    ),
     "padded_key": gettext_lazy("The key “%(column)s” begins or ends with a space. Remove the space from every row."),
     "unusable_column": gettext_lazy(
         "The name “%(column)s” contains a brace or a line break, so no prompt can name it. Rename the column."
@@ -209,8 +227,15 @@ FILES: dict[str, Promise] = {
     "table_too_large": gettext_lazy(
         "Reading the file takes more memory or time than a file may take here. Save it as CSV and upload that."
     ),
+    "too_many_rows": gettext_lazy(
+        "The file has %(rows)s rows; at most %(limit)s are taken. Split it into several packages."
+    ),
+    "claimed_rows": gettext_lazy(
+        "The file claims to have %(rows)s rows, far more than its size can mean. Leave out empty rows and columns, "
+        "then upload it again."
+    ),
     "no_good_row": gettext_lazy(
-        "None of the %(rows)s rows can be run. See why below, correct the file or the task, and go on."
+        "No row can be run, of %(rows)s in the file. See why below, correct the file or the task, and go on."
     ),
     "file_lost": gettext_lazy("The uploaded file is no longer there. Upload it again as a new package."),
     "task_outdated": gettext_lazy("The task cannot be run as saved: %(problem)s"),
@@ -232,10 +257,15 @@ class _Facts(dict[str, Any]):
 
 def sentence(code: str, detail: Mapping[str, Any] | None = None) -> str:
     """The sentence for ``code`` with its facts, in the current language. Never raises."""
-    facts = _Facts(detail or {}, code=code)
-    if facts.get("problem") in ROWS:
+    facts = _Facts({name: _written(fact) for name, fact in (detail or {}).items()}, code=code)
+    if facts.get("problem") in {*ROWS, *FILES}:
         code = facts["problem"]
     return str(ROWS.get(code) or FILES.get(code) or _UNKNOWN) % facts
+
+
+def _written(fact: Any) -> Any:
+    """Numbers grouped, as pages show them; everything else as it is."""
+    return wording.count(fact) if isinstance(fact, int) and not isinstance(fact, bool) else fact
 
 
 def label(code: str) -> str:

@@ -23,6 +23,7 @@ from portal.packages.preview import Preview, RenderedPrompt, preview
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
 from portal.packages.store import objects
 from portal.packages.task import Task, TaskFields, UnableToSaveTask, task_of
+from portal.packages.wording import count
 from scheduler.domain.lifecycle import EDITABLE, SHARD_FINAL, PackageState
 from scheduler.tokenizers import Tokenizer, UnableToRenderChat
 
@@ -108,7 +109,7 @@ def _misfits(task: Task) -> list[Refusal]:
     found: list[Refusal] = []
     if task.kind == Kind.TAGGING and (needed := longest_label(tokenizer, task.labels)) > task.max_output_tokens:
         said = _("The longest label needs %(needed)s tokens. Allow a longer output or shorten the label.")
-        found.append(Refusal(said % {"needed": needed}, code="label_too_long", field="labels"))
+        found.append(Refusal(said % {"needed": count(needed)}, code="label_too_long", field="labels"))
     return found + _prompt_misfits(task, tokenizer, task.model.context_tokens - task.max_output_tokens)
 
 
@@ -122,7 +123,11 @@ def _prompt_misfits(task: Task, tokenizer: Tokenizer, limit: int) -> list[Refusa
     if fixed < limit:
         return []
     said = _("The prompt alone has %(fixed)s tokens; prompt and row together may have %(limit)s. Shorten the prompt.")
-    return [Refusal(said % {"fixed": fixed, "limit": max(0, limit)}, code="prompt_too_long", field="user_template")]
+    return [
+        Refusal(
+            said % {"fixed": count(fixed), "limit": count(max(0, limit))}, code="prompt_too_long", field="user_template"
+        )
+    ]
 
 
 def start_reading(*, package: Package, by: Person | None, now: datetime) -> None:

@@ -10,6 +10,7 @@ from django.utils.translation import pgettext
 
 from portal.capacity.models import LanguageModel
 from portal.departments.refusals import Refusal
+from portal.packages import wording
 from portal.packages.manifest.openai_rows import messages_of
 from portal.packages.models import Kind, Package
 from portal.packages.prompts import messages
@@ -274,7 +275,8 @@ def _max_output(tokens: Any, model: LanguageModel | None) -> int:
     most = model.max_output_tokens if model else 1_000_000
     if isinstance(tokens, bool) or not isinstance(tokens, int) or not 1 <= tokens <= most:
         raise Refusal(
-            _("The longest output must be between 1 and %(most)s tokens with this model.") % {"most": most},
+            _("The longest output must be between 1 and %(most)s tokens with this model.")
+            % {"most": wording.count(most)},
             code="output_limit",
             field="max_output_tokens",
             limit=most,

@@ -8,10 +8,11 @@ import pytest
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from portal.departments.refusals import UnableToChangeState, UnableToFind
-from portal.packages import services, tasks
+from portal.packages import preview, services, tasks
 from portal.packages.models import Package
 from portal.packages.task import UnableToSaveTask, task_of
 from scheduler.domain.lifecycle import PackageState
+from scheduler.tokenizers.words import WordsTokenizer
 from tests.manifests import NOW, draft, ingested
 from tests.world import World
 
@@ -141,9 +142,28 @@ def test_a_preview_shows_the_first_prompts_with_their_tokens(world: World) -> No
         {"role": "user", "content": "Judge so good of x"},
     ]
     assert [prompt.tokens for prompt in seen.prompts] == [9, None, 8]  # words, and one for each message; row 2 is blank
-    assert seen.fixed_tokens == 6
-    assert seen.fixed_share == pytest.approx(12 / 17)
     assert seen.prompts[1].problem == "“text” is empty, and the prompt needs it. Fill it in."
+
+
+@pytest.mark.parametrize(("tokenizer", "fixed", "share"), [("gguf", 6, 12 / 17), ("words", None, None)])
+def test_the_fixed_part_is_told_where_tokens_are_those_of_a_model(
+    world: World, monkeypatch: pytest.MonkeyPatch, tokenizer: str, fixed: int | None, share: float | None
+) -> None:
+    """Words between white space say nothing about Chinese."""
+    package = draft(world, DATA)
+    monkeypatch.setattr(preview, "tokenizer_of", lambda _model: WordsTokenizer())
+    world.echo.tokenizer = tokenizer
+    seen = services.preview(
+        package=package,
+        fields={
+            "system_template": "Be brief.",
+            "user_template": "Judge {{text}} of {{brand}}",
+            "model": world.echo,
+        },
+        department=world.retail,
+    )
+    assert seen.fixed_tokens == fixed
+    assert seen.fixed_share == (share and pytest.approx(share))
 
 
 def test_a_preview_tells_faults_and_never_raises(world: World) -> None:

@@ -108,7 +108,7 @@ def test_a_manifest_with_no_good_row_comes_back_to_its_task_and_can_go_on(alice:
     package.refresh_from_db()
     ingest(package_id=package.pk, epoch=package.ingest_epoch)
     page = alice.get(reverse("packages:task", args=[package.pk])).text
-    assert "None of the 2 rows can be run." in page
+    assert "No row can be run, of 2 in the file." in page
     assert _continue(alice, package, world, user_template="Judge {{id}}")[0] == 302
     package.refresh_from_db()
     ingest(package_id=package.pk, epoch=package.ingest_epoch)

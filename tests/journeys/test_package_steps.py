@@ -243,7 +243,7 @@ def test_a_file_with_no_good_row_comes_back_to_the_task_with_the_reason(alice: C
     ingest(package_id=package.pk, epoch=package.ingest_epoch)
     answer = alice.get(reverse("packages:reading", args=[package.pk]), follow=True)
     assert answer.request["PATH_INFO"] == f"/packages/{package.pk}/task"
-    assert "None of the 2 rows can be run." in answer.text
+    assert "No row can be run, of 2 in the file." in answer.text
     assert "A needed field is empty" in answer.text
     assert f'href="/packages/{package.pk}/quarantine?reason=missing_field"' in answer.text
 
