@@ -141,12 +141,21 @@
     }
 
     #fail(text) {
+      this.#forget().catch(() => {});
       this.#upload = null;
       this.#show("idle");
       this.#say("");
       this.#part("error").textContent = text;
       this.#input.value = "";
       this.#input.setAttribute("aria-invalid", String(Boolean(text)));
+    }
+
+    /* The portal keeps nothing of a file that it refused: neither is it asked for again. */
+    async #forget() {
+      if (!this.#upload) return;
+      const storage = tus.defaultOptions.urlStorage;
+      const kept = await this.#upload.findPreviousUploads();
+      kept.forEach((one) => storage.removeUpload(one.urlStorageKey));
     }
 
     #hold(text) {

@@ -129,6 +129,20 @@ def test_a_refused_file_frees_the_drop_zone_for_another(visit: Visit, world: Wor
     assert Package.objects.for_department(world.retail).count() == 1
 
 
+def test_a_refused_file_is_not_asked_for_again(visit: Visit, tmp_path: Path) -> None:
+    """The browser notes a request for what is gone on its console."""
+    page = visit(quiet=True)
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.7 ......")
+    page.get_by_label(LABEL).set_input_files(tmp_path / "paper.pdf")
+    refusal = page.get_by_role("alert").filter(has_text="paper.pdf")
+    expect(refusal).to_be_visible()
+    sent = requests_of(page)
+    page.reload()
+    page.get_by_label(LABEL).set_input_files(tmp_path / "paper.pdf")
+    expect(refusal).to_be_visible()
+    assert [method for method, _ in sent] == ["POST", "PATCH"]
+
+
 def test_stopping_gives_up_what_has_arrived(visit: Visit, world: World, large: Path) -> None:
     page = visit(quiet=True)  # the portal may still be busy with the piece before, and the browser notes that
     slow_line(page)

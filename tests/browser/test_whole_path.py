@@ -46,7 +46,7 @@ def test_a_file_goes_from_the_drop_zone_to_its_results(visit: Visit, world: Worl
     page = visit()
     page.get_by_label("Drop a manifest file here").set_input_files(manifest)
     page.wait_for_url(re.compile("/task$"))
-    expect(page.get_by_text("GB18030")).to_be_visible()
+    expect(page.locator("#file .how")).to_contain_text("GB18030")
 
     page.get_by_label("Labels, one per line").fill("好\n坏")
     page.get_by_label("Prompt", exact=True).fill("好还是坏？")
@@ -66,7 +66,7 @@ def test_a_file_goes_from_the_drop_zone_to_its_results(visit: Visit, world: Worl
     expect(page.locator(".kpis")).to_contain_text(f"{BLANK}quarantined")
     expect(page.get_by_role("row", name=re.compile("A needed field is empty"))).to_contain_text(str(BLANK))
     check_results(page)
-    page.get_by_role("link", name="Sample rows: a needed field is empty").click()
+    page.get_by_role("link", name="See them: a needed field is empty").click()
     expect(page.get_by_role("row", name=re.compile("R061"))).to_contain_text("“评论” is empty")
     assert Package.objects.for_department(world.retail).get().state == "completed"
 
