@@ -54,11 +54,13 @@ def _prepare(folder: Path) -> None:
     from django.utils import timezone
 
     from portal.capacity.models import LanguageModel
+    from portal.celery import app
     from portal.departments.models import Person
     from portal.operations.seed import seed
     from portal.packages import services
     from portal.packages.uploads import create_draft
 
+    app.conf.broker_url = "memory://"  # the readings are started here
     call_command("migrate", verbosity=0)
     seed(folder=folder, demo=True, echo=True, now=timezone.now())
     by = Person.objects.select_related("department").get(email="alice@retail.example")
