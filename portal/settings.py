@@ -116,6 +116,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "portal.departments.middleware.RefusalMiddleware",
+    "portal.packages.middleware.ReplacedCorrectionMiddleware",
 ]
 
 TEMPLATES = [

@@ -20,14 +20,15 @@ from portal.billing.models import LedgerEntry
 from portal.billing.pdf import render_pdf
 from portal.billing.periods import Month, zone_name
 from portal.billing.queries import entries_of
-from portal.billing.statement import METERS, PackageSums, Statement, Sums, statement_of
+from portal.billing.statement import METERS, PackageSums, Statement, Sums, number_of, statement_of
 from portal.departments.models import Department
 
 ANNEX_ROWS = 300
 """Packages that the PDF lists one by one; the CSV has every shard."""
 
 _COLUMNS = (
-    *("settled_at", "package_number", "package", "shard", "person", "model", "tier", "factor", "price_list"),
+    *("settled_at", "package_number", "package", "corrects", "round", "shard", "person"),
+    *("model", "tier", "factor", "price_list"),
     *("items", "repeats", "input_tokens", "cached_tokens", "output_tokens"),
     *("input_per_1k", "cached_per_1k", "output_per_1k", "amount", "currency"),
 )
@@ -141,8 +142,10 @@ def _csv_of(statement: Statement) -> bytes:
 def _row(entry: LedgerEntry) -> list[object]:
     return [
         entry.settled_at.isoformat(timespec="seconds"),
-        f"PK-{entry.package_ref.hex[:8].upper()}",
+        number_of(entry.package_ref),
         _text(entry.package_name),
+        number_of(entry.corrects_ref),
+        entry.round or "",
         entry.shard_no,
         _text(entry.person_name),
         entry.model_name,

@@ -74,6 +74,8 @@ class LedgerEntry(TenantModel):
 
     package_ref = models.UUIDField()
     package_name = models.CharField(max_length=200)
+    corrects_ref = models.UUIDField(null=True)  # the package whose quarantined rows this one ran again
+    round = models.PositiveIntegerField(default=0)  # of corrections; 0 for a package that is none
     shard_no = models.PositiveIntegerField()
     person_ref = models.UUIDField(null=True)
     person_name = models.CharField(max_length=120, blank=True)

@@ -30,6 +30,10 @@ class ChargedPackage(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def corrects_id(self) -> uuid.UUID | None: ...
+    @property
+    def round(self) -> int: ...
+    @property
     def department_id(self) -> uuid.UUID: ...
     @property
     def created_by(self) -> Person: ...
@@ -64,6 +68,8 @@ def charge_shard(
             defaults={
                 "department_id": package.department_id,
                 "package_name": package.name,
+                "corrects_ref": package.corrects_id,
+                "round": package.round,
                 "person_ref": package.created_by.pk,
                 "person_name": package.created_by.name,
                 "model_name": package.model.name,

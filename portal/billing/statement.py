@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Literal, TypeVar
+from uuid import UUID
 
 from portal.billing.domain import Rates, Tokens, exact_sum, meter_price, price_of, round_money, rounding_of
 from portal.billing.models import LedgerEntry
@@ -68,10 +69,12 @@ class Sums:
 
 @dataclass(frozen=True)
 class PackageSums:
-    """One package within the month."""
+    """One package within the month. Of a correction, ``corrects`` is the number of the package that it corrects."""
 
     number: str
     name: str
+    corrects: str
+    round: int
     person: str
     tier: str
     model: str
@@ -132,8 +135,10 @@ class Statement:
         last = {entry.package_ref: entry for entry in self.entries}
         return [
             PackageSums(
-                number=f"PK-{ref.hex[:8].upper()}",
+                number=number_of(ref),
                 name=last[ref].package_name,
+                corrects=number_of(last[ref].corrects_ref),
+                round=last[ref].round,
                 person=last[ref].person_name,
                 tier=last[ref].tier,
                 model=last[ref].model_name,
@@ -149,6 +154,11 @@ class Statement:
         for entry in self.entries:
             groups[key(entry)].append(entry)
         return [(name, _sums(group)) for name, group in groups.items()]
+
+
+def number_of(ref: UUID | None) -> str:
+    """The number by which people know a package; ``""`` for none."""
+    return f"PK-{ref.hex[:8].upper()}" if ref else ""
 
 
 def statement_of(entries: Iterable[LedgerEntry]) -> Statement:

@@ -7,17 +7,18 @@ place on the bill. What it achieves is laid over the package that it corrects (p
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from portal.audit.services import record
-from portal.departments.models import Person
+from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import services, timeline
 from portal.packages.corrected import plain_columns
-from portal.packages.models import Package
+from portal.packages.models import Package, TimelineEntry
 from portal.packages.progress import OVER, is_over, progress_of
 from portal.packages.sheets import Layout
 from portal.packages.task import UnableToSaveTask
@@ -28,6 +29,9 @@ TAKEN_OVER = (
     "kind", "model", "id_column", "system_template", "user_template", "labels", "json_schema", "max_output_tokens",
     "temperature", "run_repeats_once",
 )  # fmt: skip
+
+REPLACED = "correction_replaced"
+"""In the timeline of a package: one of its corrections, not accepted yet, gave way to the next."""
 
 
 class UnableToCorrect(Refusal):
@@ -105,7 +109,7 @@ def _adopted(root: Package, draft: Package, *, by: Person, now: datetime) -> Pac
     check(locked)
     _replace_open(locked, by=by, now=now)
     last = locked.corrections.aggregate(last=Max("round"))["last"] or 0
-    _change(draft, now, corrects=locked, round=last + 1, reading=_reading(locked, draft), **_task_of(locked, last + 1))
+    _change(draft, now, corrects=locked, round=last + 1, reading=_reading(locked, draft), **_task_of(locked))
     record(
         action="package.correction_uploaded", subject=draft.number, by=by, department=root.department, now=now,
         corrects=root.number, round=draft.round,
@@ -128,6 +132,16 @@ def _replace_open(root: Package, *, by: Person, now: datetime) -> None:
         discard_draft(package=going, by=by, now=now)
     except UnableToChangeState as error:  # promised, or read to its end, meanwhile
         raise _under_way(going) from error
+    timeline.record(
+        package=root, code=REPLACED, now=now, round=going.round, by=by.name, replaced=str(going.pk)
+    )  # fmt: skip
+
+
+def root_of_replaced(ref: UUID, *, department: Department) -> Package | None:
+    """The package of which ``ref`` was a correction that gave way to another one, if it was."""
+    told = TimelineEntry.objects.for_department(department).filter(code=REPLACED, params__replaced=str(ref))
+    entry = told.select_related("package").first()
+    return entry.package if entry else None
 
 
 def _reading(root: Package, draft: Package) -> dict[str, Any]:
@@ -143,10 +157,9 @@ def _reading(root: Package, draft: Package) -> dict[str, Any]:
     return {**draft.reading, "columns": columns}
 
 
-def _task_of(root: Package, round: int) -> dict[str, Any]:
-    task = {name: getattr(root, name) for name in TAKEN_OVER}
-    ending = _(", correction %(round)s") % {"round": round}
-    return {**task, "name": root.name[: 200 - len(ending)] + ending}
+def _task_of(root: Package) -> dict[str, Any]:
+    """The name too: which round it is, is said where it is shown, in the language of whoever looks."""
+    return {name: getattr(root, name) for name in (*TAKEN_OVER, "name")}
 
 
 def _change(draft: Package, now: datetime, **values: Any) -> None:

@@ -118,6 +118,12 @@ def charged_for(refs: Sequence[uuid.UUID]) -> dict[uuid.UUID, Decimal]:
     return {ref: round_money(total) for ref, total in sums}
 
 
+def charged_together(refs: Sequence[uuid.UUID]) -> Decimal:
+    """What the ledger holds for all of these packages, to the cent: the exact sum, rounded once."""
+    rows = LedgerEntry.objects.across_departments().filter(package_ref__in=refs).order_by()
+    return round_money(rows.aggregate(total=ExactSum("amount"))["total"] or Decimal(0))
+
+
 def opening(*, now: datetime) -> Opening | None:
     """The next stretch with room in it on a pool whose model can be asked for; ``None`` when none is near."""
     found = [one for pool in pools_on_offer(now=now) if (one := _opening_of(pool, now=now))]

@@ -3,13 +3,16 @@
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Sum
 
 from portal.billing.domain import exact_sum, round_money
 from portal.billing.models import LedgerEntry
 from portal.packages.models import Package
+from portal.packages.progress import OVER, progress_of_all
 from scheduler.domain.lifecycle import ItemStatus, PackageState
 
 
@@ -25,10 +28,13 @@ def report(
 
     ``lost`` says what objects of the package were lost by a fault of ours; in the ordinary case nothing.
     """
+    corrections = _corrections(package)
     content = {
         "package": package.number,
         "id": str(package.pk),
         "name": package.name,
+        "corrects": package.corrects.number if package.corrects else None,
+        "round": package.round,
         "department": package.department.name,
         "state": state,
         "kind": package.kind,
@@ -42,7 +48,8 @@ def report(
         "lost": dict(lost),
         "tokens": _tokens(package),
         "timing": _timing(package),
-        "price": _price(package),
+        "corrections": corrections,
+        "price": _price(package, [UUID(one["id"]) for one in corrections]),
     }
     return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
 
@@ -75,18 +82,42 @@ def _timing(package: Package) -> dict[str, Any]:
     }
 
 
-def _price(package: Package) -> dict[str, Any]:
-    """The sum of the package's ledger entries: exact, and as rounded for people."""
-    amounts = (
-        LedgerEntry.objects.for_department(package.department)
-        .filter(package_ref=package.pk)
-        .values_list("amount", flat=True)
-    )
-    exact = exact_sum(amounts)
+def _corrections(package: Package) -> list[dict[str, Any]]:
+    """Each correction that has ended: how its rows ended and what they cost, beside the package's own amount."""
+    ended = list(package.corrections.filter(state__in=OVER).order_by("round"))
+    progress = progress_of_all(ended)
+    return [
+        {
+            "package": one.number,
+            "id": str(one.pk),
+            "round": one.round,
+            "rows": {
+                "succeeded": progress[one.pk].succeeded,
+                "quarantined": progress[one.pk].quarantined,
+                "failed": progress[one.pk].failed,
+                "cancelled": progress[one.pk].cancelled,
+            },
+            **_amounts("", _charged(package, [one.pk])),
+        }
+        for one in ended
+    ]
+
+
+def _price(package: Package, corrections: list[UUID]) -> dict[str, Any]:
+    """The sum of the package's own ledger entries, exact and rounded for people; and with those of its corrections."""
     return {
-        "amount": str(round_money(exact)),
-        "exact": str(exact),
+        **_amounts("", _charged(package, [package.pk])),
+        **_amounts("_with_corrections", _charged(package, [package.pk, *corrections])),
         "currency": package.price_list.currency if package.price_list else None,
         "price_list": package.price_list.name if package.price_list else None,
         "factor": str(package.tier_factor),
     }
+
+
+def _charged(package: Package, refs: list[UUID]) -> Decimal:
+    entries = LedgerEntry.objects.for_department(package.department).filter(package_ref__in=refs)
+    return exact_sum(entries.values_list("amount", flat=True))
+
+
+def _amounts(which: str, exact: Decimal) -> dict[str, str]:
+    return {f"amount{which}": str(round_money(exact)), f"exact{which}": str(exact)}

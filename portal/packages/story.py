@@ -117,6 +117,11 @@ def _correction_uploaded(facts: Facts) -> str:
     return _("Corrected rows handed over, round %(round)s (%(name)s)") % said
 
 
+def _correction_replaced(facts: Facts) -> str:
+    said = {"round": facts.get("round", "?"), "name": facts.get("by", "")}
+    return _("The file of round %(round)s was replaced by another one; nothing of it had run (%(name)s)") % said
+
+
 def _corrected(facts: Facts) -> str:
     rows, left = int(facts.get("rows", 0)), int(facts.get("left", 0))
     said = ngettext(
@@ -134,6 +139,7 @@ def _by(text: Callable[[], str]) -> Callable[[Facts], str]:
 
 _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "correction_uploaded": _correction_uploaded,
+    "correction_replaced": _correction_replaced,
     "corrected": _corrected,
     "uploaded": _by(lambda: _("File uploaded")),
     "read": _read,

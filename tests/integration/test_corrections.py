@@ -3,13 +3,15 @@
 import csv
 import io
 import json
+from decimal import Decimal
 from typing import Any
 
 import openpyxl
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
+from portal.billing.bills import bill_csv, bill_html, draft_bill
 from portal.billing.models import LedgerEntry
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import corrections, merging, quarantine, services
@@ -18,6 +20,7 @@ from portal.packages.ingest import ingest
 from portal.packages.models import Package, Shard
 from portal.packages.progress import progress_of
 from portal.packages.store import objects
+from portal.packages.titles import title_of
 from portal.packages.uploads import create_draft
 from scheduler.domain.lifecycle import PackageState
 from scheduler.records import ShardItem, load
@@ -426,3 +429,42 @@ def test_a_cut_cell_of_whole_requests_comes_back_whole(world: World) -> None:
     assert correction.set_aside_by_code == {}
     (item,) = [item for no in correction.shards.all() for item in load(objects(), no.key, ShardItem)]
     assert [message["content"] for message in item.request] == [LONG, LONG]
+
+
+def test_a_correction_has_the_name_of_its_package_and_is_told_from_it_in_the_readers_language(
+    root: Package, world: World
+) -> None:
+    with translation.override("zh-hans"):
+        correction = read(submitted(root, "slackwater_row,id,text\n5,5,five\n", world))
+    assert correction.name == root.name
+    with translation.override("en"):
+        assert (title_of(root), title_of(correction)) == ("reviews", "reviews, correction 1")
+
+
+def test_the_bill_says_what_a_correction_corrects(root: Package, world: World) -> None:
+    correction = corrected(root, "slackwater_row,id,text\n5,5,five\n", world)
+    bill = draft_bill(department=world.retail, month=NOW.date(), now=NOW)
+    lines = list(csv.DictReader(io.StringIO(bill_csv(bill).decode("utf-8-sig"), newline="")))
+    assert {(line["package_number"], line["package"], line["corrects"], line["round"]) for line in lines} == {
+        (root.number, "reviews", "", ""), (correction.number, "reviews", root.number, "1"),
+    }  # fmt: skip
+    assert f"correction 1 of {root.number}" in bill_html(bill, "en")
+
+
+def test_the_report_counts_each_correction_and_what_all_cost_together(root: Package, world: World) -> None:
+    first = corrected(root, "slackwater_row,id,text\n5,5,five\n4,,four\n", world)
+    second = corrected(root, "slackwater_row,id,text\n10,10,ten\n", world)
+    report = json.loads(objects().get(f"{root.out}/report.json"))
+    assert [(one["package"], one["round"], one["rows"]) for one in report["corrections"]] == [
+        (first.number, 1, {"succeeded": 1, "quarantined": 1, "failed": 0, "cancelled": 0}),
+        (second.number, 2, {"succeeded": 1, "quarantined": 0, "failed": 0, "cancelled": 0}),
+    ]
+    exact = {
+        ref: sum(entry.amount for entry in LedgerEntry.objects.across_departments().filter(package_ref=ref))
+        for ref in (root.pk, first.pk, second.pk)
+    }
+    assert Decimal(report["price"]["exact"]) == exact[root.pk] > 0
+    assert [Decimal(one["exact"]) for one in report["corrections"]] == [exact[first.pk], exact[second.pk]]
+    assert Decimal(report["price"]["exact_with_corrections"]) == sum(exact.values())
+    own = json.loads(objects().get(f"{first.out}/report.json"))
+    assert (own["corrects"], own["round"], own["corrections"]) == (root.number, 1, [])

@@ -1,6 +1,7 @@
 """The quarantine over HTTP: by reason, page by page, and the way of a corrected file, for people and for scripts."""
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from portal.billing.models import LedgerEntry
 from portal.packages.merging import merge
 from portal.packages.models import Package
 from tests.integration.test_corrections import DATA, corrected, ended, promised, read
@@ -153,3 +155,43 @@ def test_downloads_are_right_before_and_after_the_files_are_written_anew(world: 
 def read_of(root: Package, client: Client) -> Package:
     hand_over(client, root)
     return read(root.corrections.get())
+
+
+def test_a_file_that_is_not_accepted_yet_is_replaced_by_the_next_and_everybody_is_told(
+    world: World, root: Package
+) -> None:
+    alice = client_of(world.alice)
+    assert "takes its place" not in text_of(page(alice, "quarantine", root))
+    hand_over(alice, root)
+    first = read(root.corrections.get())
+    assert "Round 1 (fixed.csv) is not accepted yet. Another file takes its place" in text_of(
+        page(alice, "quarantine", root)
+    )
+    hand_over(alice, root, b"slackwater_row,id,text\n15,15,f\n")
+    there = reverse("packages:quarantine", args=[root.pk])
+    for old in ("promise", "quarantine", "detail", "reading"):
+        answer = page(alice, old, first)
+        assert (answer.status_code, answer.headers["Location"]) == (302, f"{there}?replaced=1")
+    assert "was replaced by another one before it was accepted" in text_of(alice.get(f"{there}?replaced=1"))
+    assert "The file of round 1 was replaced by another one; nothing of it had run (Alice)" in text_of(
+        page(alice, "detail", root)
+    )
+    assert page(client_of(world.charlie), "promise", first).status_code == 404
+
+
+def test_the_page_of_a_package_tells_its_own_price_and_that_with_its_corrections(world: World, root: Package) -> None:
+    correction = corrected(root, FIXED.decode(), world)
+    ledger = LedgerEntry.objects.for_department(world.retail)
+    for package, amount in ((root, "1.004"), (correction, "2.004")):
+        (entry,) = ledger.filter(package_ref=package.pk)
+        ledger.filter(pk=entry.pk).update(amount=Decimal(amount))
+    said = text_of(page(client_of(world.alice), "detail", root))
+    assert "¥ 1.00 charged" in said
+    assert "+ ¥ 2.00 for corrections: ¥ 3.01 in all" in said  # rounded once
+
+
+def test_lists_and_pages_tell_a_correction_from_its_package(world: World, root: Package) -> None:
+    correction = corrected(root, FIXED.decode(), world)
+    alice = client_of(world.alice)
+    assert "reviews, correction 1" in text_of(alice.get(reverse("packages:home")))
+    assert "reviews, correction 1" in text_of(page(alice, "detail", correction))

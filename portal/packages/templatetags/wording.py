@@ -4,6 +4,7 @@ from django import template
 
 from portal.packages import wording
 from portal.packages.found import found_words
+from portal.packages.titles import title_of
 
 register = template.Library()
 
@@ -21,3 +22,4 @@ register.filter("gpu_time", wording.gpu_time)
 register.filter("money", wording.money)
 register.filter("window", wording.window)
 register.filter("found", found_words)
+register.filter("titled", title_of)

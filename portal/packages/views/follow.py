@@ -121,6 +121,7 @@ def state_of(package: Package, *, person: Person, now: datetime) -> dict[str, An
     progress = progress_of(package)
     pace = pace_of(package, now=now) if package.state == PackageState.RUNNING else None
     outlook = outlook_of(package, progress=progress, pace=pace, now=now)
+    rounds = rounds_of(package) if is_over(package) else []
     return {
         "package": package,
         "progress": progress,
@@ -130,9 +131,11 @@ def state_of(package: Package, *, person: Person, now: datetime) -> dict[str, An
         "cells": cells_of(package),
         "story": story_of(package),
         "reasons": reasons_of(package, progress),
-        "rounds": queries.lines_of(rounds_of(package), now=now) if is_over(package) else [],
+        "rounds": queries.lines_of(rounds, now=now),
         "tone": "warn" if package.late_by else queries.TONES.get(PackageState(package.state), ""),
         "charged": queries.charged_for([package.pk]).get(package.pk),
+        "charged_for_corrections": queries.charged_together([one.pk for one in rounds]),
+        "charged_in_all": queries.charged_together([package.pk, *(one.pk for one in rounds)]),
         "is_over": is_over(package),
         "fits_excel": package.rows_total <= MOST_ROWS,
         "may_act": person.role == Role.STAFF,

@@ -72,6 +72,8 @@ def _page(request: HttpRequest, package: Package, person: Person, refusal: Refus
         "step": step_of(package),
         "may_act": person.role == Role.STAFF,
         "may_correct": _may_correct(package, person),
+        "open_correction": corrections.open_correction(package),
+        "was_replaced": "replaced" in request.GET,
         "invalid": reasons.refusal_sentence(package.refusal),
         "rounds": lines_of(corrections.rounds_of(package), now=timezone.now()),
         "refusal": refusal,
