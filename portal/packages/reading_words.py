@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from portal.packages.manifest import Reading
+from portal.packages.wording import count
 
 FORMATS: Final[dict[str, str | Promise]] = {
     "csv": "CSV",
@@ -38,6 +39,7 @@ DELIMITERS: Final[dict[str, str | Promise]] = {
     "^": gettext_lazy("caret ^"),
     "~": gettext_lazy("tilde ~"),
     "\x01": gettext_lazy("Ctrl-A (Hive)"),
+    "": gettext_lazy("none: one column"),
 }
 QUOTES: Final = {
     '"': gettext_lazy('double quotes (")'),
@@ -131,9 +133,19 @@ _VALUES: Final[dict[str, Callable[[Reading], str]]] = {
     "encoding": lambda reading: encoding_name(reading.encoding),
     "delimiter": lambda reading: str(DELIMITERS.get(reading.delimiter, reading.delimiter)),
     "quote": lambda reading: str(QUOTES.get(reading.quote) or reading.quote),
-    "has_heading": lambda reading: str(HEADINGS[reading.has_heading]),
+    "has_heading": lambda reading: _heading(reading),
     "sheet": lambda reading: reading.sheet,
 }
+
+
+def _heading(reading: Reading) -> str:
+    """Which row names the columns, and whether anything stands above it."""
+    if reading.first_line < 2:
+        return str(HEADINGS[reading.has_heading])
+    said = _("row %(n)s; what stands above is left out")
+    if not reading.has_heading:
+        said = _("none: data begins in row %(n)s; what stands above is left out")
+    return said % {"n": count(reading.first_line)}
 
 
 def _fact(name: str, reading: Reading) -> Fact:

@@ -34,6 +34,7 @@ LABELS: dict[str, Promise] = {
     "not_in_quarantine": gettext_lazy("not in quarantine"),
     "row_repeated": gettext_lazy("row corrected twice"),
     "cut_cell": gettext_lazy("cut by Excel, then changed"),
+    "reason_lost": gettext_lazy("reason unknown"),
     "cancelled": gettext_lazy("cancelled"),
 }
 """A few words for each code, for counts and headings."""
@@ -61,22 +62,30 @@ ROWS: dict[str, Promise] = {
     "binary_value": gettext_lazy(
         "Row %(line)s: “%(column)s” holds bytes that are no text. Write it as text, or leave it out."
     ),
+    "value_not_shown": gettext_lazy(
+        "Row %(line)s: “%(column)s” holds a value that cannot be shown, such as a date after the year 9999. Correct it."
+    ),
+    "nested_too_deep": gettext_lazy(
+        "Line %(line)s of the file has lists or objects within one another, more than 100 levels deep. Make it flatter."
+    ),
     "ragged_row": gettext_lazy(
         "Fields in the row: %(fields)s; in the heading: %(expected)s. Put text that contains the separator in quotes."
     ),
     "empty_row": gettext_lazy("The row is empty. Fill it in or delete it."),
     "undecodable": gettext_lazy(
-        "Line %(line)s of the file, column “%(column)s”: some bytes are no characters; they are shown as �. Type the text again."
+        "Line %(line)s of the file, column “%(column)s”: some bytes are no characters; they are shown as �. "
+        "Type the text again."
     ),
     "undecodable_line": gettext_lazy(
         "Line %(line)s of the file has bytes that are no characters; they are shown as �. Type the text again."
     ),
     "nul_character": gettext_lazy(
-        "Line %(line)s of the file, column “%(column)s” contains a NUL character, which no text has. Type the text again."
+        "Line %(line)s of the file, column “%(column)s” contains a NUL character, which no text has. "
+        "Type the text again."
     ),
     "half_character": gettext_lazy(
-        "Line %(line)s of the file, column “%(column)s” contains half a character, such as a piece of an emoji; it is "
-        "shown as � or as \\u and its number. Type the text again."
+        "Line %(line)s of the file, column “%(column)s” contains half a character, such as a piece of an emoji. "
+        "Type the text again."
     ),
     "nul_line": gettext_lazy(
         "Line %(line)s of the file contains a NUL character, which no text has. Type the row again."
@@ -103,6 +112,10 @@ ROWS: dict[str, Promise] = {
         "The prompt has %(tokens)s tokens; with this task the model takes at most %(limit)s. "
         "Shorten the text or split it."
     ),
+    "far_too_long": gettext_lazy(
+        "The prompt has at least %(tokens)s tokens; with this task the model takes at most %(limit)s. "
+        "Shorten the text or split it."
+    ),
     "output_invalid": gettext_lazy(
         "The model gave no valid answer, also when asked again. Make the prompt clearer, or loosen the "
         "labels or schema."
@@ -114,6 +127,9 @@ ROWS: dict[str, Promise] = {
     ),
     "platform_fault": gettext_lazy(
         "A fault on our side stopped this row. Nothing is charged; an operator can run it again."
+    ),
+    "reason_lost": gettext_lazy(
+        "Why this row was set aside was lost by a fault on our side. Check the row and hand it over again."
     ),
     "cancelled": gettext_lazy("The package was cancelled before this row had run. Nothing is charged."),
     "no_row_number": gettext_lazy(

@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from portal.departments.refusals import UnableToChangeState
+from portal.packages.first_rows import first_rows
 from portal.packages.manifest import Reading
 from portal.packages.manifest.reading import AS_FOUND, Wish
 from portal.packages.models import Package
 from portal.packages.rereading import UnableToReread, reread, wish_of
 from portal.packages.services import keep_typed, save_task, start_reading
-from portal.packages.uploads import create_draft, first_rows
+from portal.packages.store import objects
+from portal.packages.uploads import create_draft
 from scheduler.domain.lifecycle import PackageState
 from tests.manifests import ingested
 from tests.world import World
@@ -42,6 +44,13 @@ def test_a_delimiter_and_no_heading_can_be_chosen_together(world: World) -> None
     assert rows[0] == {"column_1": "i", "column_2": ";text"}
 
 
+def test_the_first_rows_are_kept_anew(world: World) -> None:
+    package = uploaded(world, SEMICOLONS)
+    before = read_as(package, world, Wish(delimiter="d", has_heading=False))
+    objects().put(package.manifest_key, b"nothing")
+    assert [row.values for row in first_rows(package)] == before
+
+
 def test_as_found_goes_back_to_the_first_reading(world: World) -> None:
     package = uploaded(world, SEMICOLONS)
     found = package.reading
@@ -49,6 +58,13 @@ def test_as_found_goes_back_to_the_first_reading(world: World) -> None:
     assert package.reading != found
     read_as(package, world, AS_FOUND)
     assert package.reading == found
+
+
+def test_one_column_without_delimiter_can_be_chosen(world: World) -> None:
+    package = uploaded(world, SEMICOLONS)
+    rows = read_as(package, world, Wish(delimiter=""))
+    assert list(rows[0]) == ["id;text"]
+    assert wish_of(Reading.from_json(package.reading)) == Wish(delimiter="")
 
 
 def test_the_wish_can_be_told_from_the_reading(world: World) -> None:

@@ -36,6 +36,13 @@ def test_without_scripts_the_form_leads_back_to_the_page_with_the_new_columns(al
     assert package.reading["columns"] == ["column_1", "column_2"]
 
 
+def test_one_column_without_delimiter_can_be_chosen(alice: Client, world: World) -> None:
+    package = uploaded(alice, world, b"text\nWell, it broke.\nFine; really.\n")
+    text = reread(alice, package, delimiter="none")
+    assert '<option value="none" selected>none: one column</option>' in text
+    assert (package.reading["columns"], package.reading["delimiter"]) == (["text"], "")
+
+
 def test_scripts_get_the_card_the_preview_and_the_id_column_and_lose_nothing_typed(alice: Client, world: World) -> None:
     package = draft(alice, world)
     data = {"read-has_heading": "no", **TASK, "user_template": "Say: {{column_2}}"}

@@ -20,7 +20,7 @@ def test_a_sentence_is_made_with_and_without_facts(code: str) -> None:
 
 def test_a_more_exact_problem_speaks_for_its_code() -> None:
     said = reasons.sentence("malformed_row", {"problem": "field_too_long", "line": 3, "limit": 1000})
-    assert said == "Line 3 has a field of more than 1,000 characters. Shorten it."
+    assert said == "Line 3 of the file has a field of more than 1,000 characters. Shorten it."
 
 
 def test_labels_of_unknown_codes_are_the_code() -> None:

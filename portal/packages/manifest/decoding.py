@@ -1,6 +1,7 @@
 """Bytes to text, piece by piece; bytes that are no text become a mark that no text can hold. Pure."""
 
 import codecs
+import re
 
 MARK = "\udcff"
 """Stands for bytes that could not be decoded: half a surrogate pair, which strict decoding never yields."""
@@ -84,6 +85,23 @@ def sampled(data: bytes, encoding: str) -> str:
     return Decoding(encoding).text(data)
 
 
+NO_TEXT = frozenset({"nul_character", "half_character"})
+"""Problems of what is written as characters, and is no text."""
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def no_text_in(text: str) -> str:
+    """The problem of ``text`` that holds a NUL character or half a surrogate pair; ``""`` for any other."""
+    if "\0" in text:
+        return "nul_character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "half_character"
+    return ""
+
+
 def readable(text: str) -> str:
-    """``text`` as it can be shown and stored: marks and NUL characters become signs that stand for them."""
-    return text.replace(MARK, "\ufffd").replace("\0", "\u2400")
+    """``text`` as it can be shown and stored: marks, halves and NUL characters become signs that stand for them."""
+    text = text if text.isascii() else _HALVES.sub("\ufffd", text)
+    return text.replace("\0", "\u2400")

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
+from portal.packages.manifest.decoding import readable
+
 RAW = "\0raw"
 """The key under which a bad row keeps what could not be put into columns; no column can have this name."""
 
@@ -53,6 +55,7 @@ class Wish:
 
     encoding: str | None = None
     delimiter: str | None = None
+    """``""``: there is none, each line is the text of one column."""
     quote: str | None = None
     """``""``: quotation marks are text."""
     has_heading: bool | None = None
@@ -89,6 +92,8 @@ class Reading:
     sheet: str = ""
     sheets: tuple[str, ...] = ()
     """Names of all sheets that can be chosen, in their order."""
+    first_line: int = 1
+    """The line of the file, or row of the sheet, with the heading, or with the first row where there is none."""
 
     def as_json(self) -> dict[str, Any]:
         """What ``Package.reading`` holds."""
@@ -111,13 +116,13 @@ _BREAK = re.compile(r"\s*[\r\n]\s*")
 def checked_columns(names: list[str]) -> tuple[str, ...]:
     """The columns of a heading, each with a name of its own.
 
-    Spaces around names go and breaks of lines become spaces. A column without a name is called by its place
-    (``column_3``), and the second of one name ``name_2``, or the next number that is free: names that the file
-    has are never given to another column.
+    Spaces around names go, breaks of lines become spaces, and what is no text becomes a sign for it. A column without
+    a name is called by its place (``column_3``), and the second of one name ``name_2``, or the next number that is
+    free: names that the file has are never given to another column.
 
     Raises :class:`UnableToRead` where no column has a name, and for names that a prompt could not use.
     """
-    columns = [_BREAK.sub(" ", name.strip().removeprefix("\ufeff")).strip() for name in names]
+    columns = [_BREAK.sub(" ", readable(name).strip().removeprefix("\ufeff")).strip() for name in names]
     if not any(columns):
         raise UnableToRead("no_heading")
     if len(columns) > MAX_COLUMNS:

@@ -3,34 +3,38 @@
 import math
 import re
 from datetime import date, datetime, time, timedelta
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from openpyxl.styles.numbers import is_date_format, is_timedelta_format
 from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel, from_ISO8601
 
+from portal.packages.manifest.number_codes import number_shown
+from portal.packages.manifest.reading import UnableToRead
 from portal.packages.manifest.shared_texts import unescaped
 from portal.packages.manifest.sheet import Cell
-from portal.packages.manifest.tables import UnableToShow
+from portal.packages.manifest.tables import UnableToShow, checked_text
 from portal.packages.manifest.workbook import Book
 
-_EXACT = Context(prec=400)
-"""Enough digits for the largest number of a cell, about 10^308."""
 _MOST_ERROR = 20
 """Characters of an error such as ``#DIV/0!`` that are repeated."""
-_WHOLE = re.compile(r"-?[0-9]{1,15}")
+_WHOLE = re.compile(r"-?[0-9]{1,300}")
+"""Excel itself writes up to 15 digits; of longer ids that other programs write, all are kept."""
 
 
 def text_of(cell: Cell, book: Book) -> str:
     """The text of ``cell``; raises :class:`UnableToShow` for an error, or such as a date before 1900."""
     if cell.kind == "s":
         try:
-            return book.texts[int(cell.stored)]
+            text = book.texts[int(cell.stored)]
+        except UnableToRead:
+            raise
         except (ValueError, LookupError) as error:
             raise UnableToShow from error
+        return checked_text(text)
     if cell.kind in {"inlineStr", "str"}:
-        return unescaped(cell.stored)
+        return checked_text(unescaped(cell.stored))
     try:
         code = book.formats.code(cell.style)
     except ValueError as error:
@@ -86,7 +90,7 @@ def _kind_of(code: str) -> str:
 
 
 def shown(value: Any, number_format: str) -> str:
-    """A cell's value as text: numbers as their format shows them (without grouping), dates in ISO 8601."""
+    """A cell's value as text: numbers as their format shows them, dates in ISO 8601, their time if that is shown."""
     match value:
         case str():
             return value
@@ -95,7 +99,7 @@ def shown(value: Any, number_format: str) -> str:
         case int() | float():
             return _number(value, number_format)
         case datetime():
-            has_time = value.time() != time() or "h" in number_format.lower()
+            has_time = _shows_time(number_format) if is_date_format(number_format) else value.time() != time()
             return value.isoformat(sep=" ", timespec="seconds") if has_time else value.date().isoformat()
         case date() | time():
             return value.isoformat()
@@ -119,25 +123,22 @@ def _span(value: timedelta, number_format: str) -> str:
     return sign + ":".join(parts)
 
 
-_PLAIN = re.compile(r"^[#,]*(?P<zeros>0+)(?:\.(?P<places>0+))?(?P<percent>%)?$")
+_LITERALS = re.compile(r'"[^"]*"|\\.|\[\$[^\]]*\]|[_*].')
 
 
 @lru_cache(maxsize=1024)
-def _layout(number_format: str) -> re.Match[str] | None:
-    return _PLAIN.match(number_format.partition(";")[0])
+def _shows_time(code: str) -> bool:
+    """Does a format of dates show hours or seconds? (Its ``m`` are months then, otherwise.)"""
+    return any(letter in "hs" for letter in _LITERALS.sub("", code).lower())
 
 
 def _number(value: float, number_format: str) -> str:
-    """Formats such as ``0.00``, ``#,##0``, ``00000`` and ``0.0%`` are followed, others shown with all digits."""
-    layout = _layout(number_format)
-    if layout is None:
-        return _general(value)
-    places = len(layout["places"] or "")
-    exact = Decimal(_general(value)) * (100 if layout["percent"] else 1)
-    rounded = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT)
-    width = len(layout["zeros"]) + (places + 1 if places else 0)
-    digits = f"{rounded.copy_abs():f}".zfill(width)
-    return f"{'-' if rounded < 0 else ''}{digits}{layout['percent'] or ''}"
+    """A number as its format shows it; with all its digits where that is ``General`` or beyond what is known here."""
+    general = _general(value)
+    if number_format == "General":
+        return general
+    text = number_shown(general, number_format)
+    return general if text is None else text
 
 
 def _general(value: float) -> str:

@@ -6,6 +6,7 @@ from itertools import chain, islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from portal.packages.manifest.blanks import Numbering
+from portal.packages.manifest.decoding import NO_TEXT, no_text_in, readable
 from portal.packages.manifest.heading import heading_found
 from portal.packages.manifest.places import letters
 from portal.packages.manifest.reading import (
@@ -25,6 +26,10 @@ from portal.packages.manifest.reading import (
 LOOKED_AT = 200
 """Lines from which it is told whether there is a heading, and how many columns there are without one."""
 
+MOST_TRIED = 20
+"""Sheets that are looked at for a table."""
+_NO_TABLE = frozenset({"no_sheet", "no_rows", "no_heading", "long_column"})
+"""What a sheet is refused for that is a cover, or a remark: it may be the next one that is meant."""
 _BEGINNING = 100
 
 
@@ -51,16 +56,40 @@ def described(lines: Lines, wish: Wish, plain: Reading) -> Reading:
     """``plain`` with columns and heading; raises :class:`UnableToRead` for a table without heading or rows."""
     first = next(lines, None)
     if first is None:
-        raise UnableToRead("no_sheet")
+        raise _unusable("no_sheet", plain.sheet)
     looked_at = [first, *map(_cut, islice(lines, LOOKED_AT))]
     has_heading, sure = _heading(looked_at)
     if wish.has_heading is not None:
         has_heading, sure = wish.has_heading, "chosen"
-    columns = _named(looked_at[0]) if has_heading else _numbered(looked_at)
     if has_heading and len(looked_at) == 1:
-        raise UnableToRead("no_rows")
+        raise _unusable("no_rows", plain.sheet)
+    columns = _named(looked_at[0], plain.sheet) if has_heading else _numbered(looked_at)
     certainties = {**plain.certainties, "heading": sure}
-    return replace(plain, columns=columns, has_heading=has_heading, certainties=certainties)
+    return replace(
+        plain, columns=columns, has_heading=has_heading, certainties=certainties, first_line=looked_at[0].number
+    )
+
+
+def of_best_sheet(names: Iterable[str], read: Callable[[str], Reading]) -> Reading:
+    """What ``read`` says of the first sheet with a heading and a row, such as the one after a cover.
+
+    ``names`` are those with cells, likely ones first; of one that has no table it raises :class:`UnableToRead`. Where
+    all are like that, what is wrong with the first is raised.
+    """
+    refusal = UnableToRead("no_sheet")
+    for number, name in enumerate(islice(names, MOST_TRIED)):
+        try:
+            return read(name)
+        except UnableToRead as error:
+            if error.code not in _NO_TABLE:
+                raise
+            refusal = refusal if number else error
+    raise refusal
+
+
+def _unusable(code: str, sheet: str) -> UnableToRead:
+    """The refusal of a table, which names its sheet where it has one."""
+    return UnableToRead(code, **({"problem": f"{code}_called", "sheet": sheet} if sheet else {}))
 
 
 def _cut(line: Line) -> Line:
@@ -74,9 +103,9 @@ def _heading(lines: list[Line]) -> tuple[bool, str]:
     return heading_found([_filled(line.texts, width) for line in lines])
 
 
-def _named(heading: Line) -> tuple[str, ...]:
-    if heading.fault or not heading.texts:
-        raise UnableToRead("no_heading")
+def _named(heading: Line, sheet: str) -> tuple[str, ...]:
+    if not heading.texts or (heading.fault and heading.fault.column not in heading.texts):
+        raise _unusable("no_heading", sheet)
     return checked_columns(_filled(heading.texts, max(heading.texts)))
 
 
@@ -114,7 +143,8 @@ def row_of(number: int, line: Line, columns: tuple[str, ...], heading: Mapping[i
     values = dict(zip(columns, _filled(texts, len(columns)), strict=True))
     place = {"line": line.number}
     if line.fault:
-        return BadRow(number, "malformed_row", {"problem": line.fault.problem, **place, **_where(line)}, values)
+        where = _where(line, columns)
+        return BadRow(number, "malformed_row", {"problem": line.fault.problem, **place, **where}, values)
     if any(len(text) > MAX_FIELD for text in texts.values()) or sum(map(len, texts.values())) > MAX_LINE:
         return BadRow(number, "malformed_row", {"problem": "field_too_long", **place, "limit": MAX_FIELD}, {})
     width = max(texts, default=0)
@@ -127,11 +157,13 @@ def row_of(number: int, line: Line, columns: tuple[str, ...], heading: Mapping[i
     return Row(number, values)
 
 
-def _where(line: Line) -> dict[str, object]:
+def _where(line: Line, columns: tuple[str, ...]) -> dict[str, object]:
     fault = line.fault
     if fault is None:
         return {}
     where: dict[str, object] = {"position": fault.column, "cell": f"{letters(fault.column)}{line.number}"}
+    if fault.problem in NO_TEXT and fault.column <= len(columns):
+        where["column"] = columns[fault.column - 1]
     return {**where, "shown": fault.shown} if fault.shown else where
 
 
@@ -144,7 +176,7 @@ _CellT = TypeVar("_CellT", bound=_Placed)
 
 
 def line_of(number: int, cells: Iterable[_CellT], text_of: Callable[[_CellT], str]) -> Line:
-    """The line that ``cells`` make, as much of it as a line may hold.
+    """The line that ``cells`` make, as much of it as shows that it is longer than a line may be.
 
     ``text_of`` raises :class:`UnableToShow` for a cell without a text; the first of these becomes the fault.
     """
@@ -156,16 +188,26 @@ def line_of(number: int, cells: Iterable[_CellT], text_of: Callable[[_CellT], st
             text = text_of(cell)
         except UnableToShow as error:
             fault = fault or Fault(cell.column, error.problem, error.shown)
-            continue
-        left -= len(text)
+            text = error.kept
         if text and left >= 0:
             texts[cell.column] = text
+        left -= len(text)
     return Line(number, texts, fault)
 
 
 class UnableToShow(ValueError):
-    """A cell holds something that has no text: ``problem`` is its code, ``shown`` what stands there instead."""
+    """A cell holds something that has no text: ``problem`` is its code, ``shown`` what stands there instead.
 
-    def __init__(self, problem: str = "cell_not_shown", shown: str = "") -> None:
+    ``kept`` is what of it can be read.
+    """
+
+    def __init__(self, problem: str = "cell_not_shown", shown: str = "", kept: str = "") -> None:
         super().__init__(problem)
-        self.problem, self.shown = problem, shown
+        self.problem, self.shown, self.kept = problem, shown, kept
+
+
+def checked_text(text: str) -> str:
+    """``text`` as it is; raises :class:`UnableToShow` for one with NUL or half a surrogate pair, its rest kept."""
+    if problem := no_text_in(text):
+        raise UnableToShow(problem, kept=readable(text))
+    return text

@@ -1,6 +1,7 @@
 """Old Excel manifests (.xls): one sheet, cells as Excel shows them. Pure but for the process that reads them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
@@ -21,13 +22,25 @@ class _Cell(NamedTuple):
 
 
 def describe(stream: BinaryIO, wish: Wish = AS_FOUND) -> Reading:
-    """The reading of the sheet that is wished, or of the first one with cells."""
-    with table_of(stream, "xls", wish.sheet or "") as (about, found):
-        plain = Reading(
-            "xls", certainty="declared", sheet=about["sheet"], sheets=tuple(about["sheets"]),
-            certainties={"sheet": "chosen"} if wish.sheet else {},
-        )  # fmt: skip
-        return tables.described(_lines(about, found), wish, plain)
+    """The reading of the sheet that is wished, or of the first one with a heading and rows."""
+    others: list[str] = []
+
+    def read(sheet: str) -> Reading:
+        with table_of(stream, "xls", sheet) as (about, found):
+            names = tuple(about["sheets"])
+            others.extend(name for name in names if name != about["sheet"] and not sheet)
+            plain = Reading("xls", certainty="declared", sheet=about["sheet"], sheets=names)
+            return tables.described(_lines(about, found), wish, plain)
+
+    if wish.sheet:
+        return replace(chosen := read(wish.sheet), certainties={**chosen.certainties, "sheet": "chosen"})
+    return tables.of_best_sheet(_likely_first(others), read)
+
+
+def _likely_first(others: list[str]) -> Iterator[str]:
+    """The sheet that is found likely, which has no name here, then ``others``, which reading it brings."""
+    yield ""
+    yield from others
 
 
 def rows(stream: BinaryIO, reading: Reading) -> Rows:
@@ -43,4 +56,6 @@ def _lines(about: dict[str, Any], found: Iterator[Any]) -> Iterator[tables.Line]
 
 
 def _shown(cell: _Cell, *, is_mac: bool) -> str:
-    return cell.stored if cell.kind == "text" else value_of(cell.kind, cell.stored, cell.code, is_mac=is_mac)
+    if cell.kind == "text":
+        return tables.checked_text(cell.stored)
+    return value_of(cell.kind, cell.stored, cell.code, is_mac=is_mac)
