@@ -14,12 +14,12 @@ def whole_request(row: Row | BadRow) -> Row | BadRow:
         return row
     try:
         chat = _chat(row.values)
-        _check_numbers(row.values)
+        numbers = _numbers(row.values)
     except UnableToAsk as error:
         detail = {"line": row.number, "parameter": error.parameter}
         return BadRow(row.number, "unsupported_request", detail, row.values)
     last = next((one["content"] for one in reversed(chat) if one["role"] == "user"), "")
-    return row._replace(values={**row.values, "prompt": last, "messages": as_json(chat) if chat else ""})
+    return row._replace(values={**row.values, **numbers, "prompt": last, "messages": as_json(chat) if chat else ""})
 
 
 def _chat(values: Mapping[str, str]) -> list[ChatMessage]:
@@ -34,11 +34,19 @@ def _chat(values: Mapping[str, str]) -> list[ChatMessage]:
     return chat
 
 
-def _check_numbers(values: Mapping[str, str]) -> None:
-    limit, temperature = values.get("max_tokens", "").strip(), values.get("temperature", "").strip()
-    if limit and not (limit.isascii() and limit.isdecimal()):
+def _numbers(values: Mapping[str, str]) -> dict[str, str]:
+    """What the row asks for in numbers, without the spaces that people leave in cells."""
+    found = {name: values[name].strip() for name in ("max_tokens", "temperature") if name in values}
+    limit, temperature = found.get("max_tokens"), found.get("temperature")
+    if limit and not (limit.isascii() and limit.isdecimal() and len(limit) < 10 and int(limit)):
         raise UnableToAsk("max_tokens")
+    if temperature and not _is_temperature(temperature):
+        raise UnableToAsk("temperature")
+    return found
+
+
+def _is_temperature(text: str) -> bool:
     try:
-        float(temperature or 0)
-    except ValueError as error:
-        raise UnableToAsk("temperature") from error
+        return 0 <= float(text) <= 2
+    except ValueError:
+        return False

@@ -50,6 +50,7 @@ class GgufTokenizer:
         self._tokenizer = Tokenizer.from_str(facts.tokenizer_json)
         self._facts = facts
         self._extra = 1 if facts.adds_bos else 0
+        self._longest, self._passed_over = _bounds(self._tokenizer)
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         environment.globals["raise_exception"] = _raise_exception
         self._template = environment.from_string(facts.chat_template)
@@ -91,6 +92,11 @@ class GgufTokenizer:
         encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return [len(encoding) + self._extra for encoding in encodings]
 
+    def at_least(self, text: str, times: int = 1) -> int:
+        """Rounded down, so that tokens may lie across the ends of ``text``."""
+        counted = text.encode(errors="replace").translate(None, self._passed_over)
+        return len(counted) * times // self._longest
+
 
 _opened: dict[str, GgufTokenizer] = {}
 _lock = threading.Lock()
@@ -99,6 +105,21 @@ _lock = threading.Lock()
 def _raise_exception(message: str) -> None:
     """What chat templates call when they cannot render a conversation."""
     raise TemplateError(message)
+
+
+def _bounds(tokenizer: Tokenizer) -> tuple[int, bytes]:
+    """The bytes of the longest token, and the bytes that are in no token: nothing is made of them."""
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    vocabulary = tokenizer.get_vocab()
+    longest = max(len(token.encode()) if token in special else len(token) for token in vocabulary)
+    return longest, bytes(byte for byte, letter in enumerate(_letters_of_bytes()) if letter not in vocabulary)
+
+
+def _letters_of_bytes() -> list[str]:
+    """The letter that stands for each byte in vocabularies of bytes: itself, if it can be seen and is no space."""
+    seen = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = iter(range(0x100, 0x200))
+    return [chr(byte) if byte in seen else chr(next(others)) for byte in range(0x100)]
 
 
 # --- reading the file ------------------------------------------------------------------------------------

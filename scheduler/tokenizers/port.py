@@ -31,3 +31,10 @@ class Tokenizer(Protocol):
     def count_chats(self, chats: Sequence[Sequence[ChatMessage]]) -> list[int]:
         """``count_chat`` of many, faster."""
         ...
+
+    def at_least(self, text: str, times: int = 1) -> int:
+        """Tokens that a prompt has at least which holds ``text`` so many ``times``, found without counting them.
+
+        The bounds of several texts in one prompt may be added up.
+        """
+        ...

@@ -16,3 +16,6 @@ class WordsTokenizer:
 
     def count_chats(self, chats: Sequence[Sequence[ChatMessage]]) -> list[int]:
         return [self.count_chat(messages) for messages in chats]
+
+    def at_least(self, text: str, times: int = 1) -> int:  # noqa: ARG002 - of the port
+        return 0  # a word may be of any length, and counting words takes no time

@@ -4,6 +4,8 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scheduler.model_file import UnableToFindModel, model_file
 from scheduler.tokenizers import ChatMessage, Tokenizer, open_tokenizer
@@ -46,6 +48,26 @@ def test_a_longer_message_never_costs_less(tokenizer: Tokenizer) -> None:
     assert counts == sorted(set(counts))
 
 
+ODD = [
+    "", "a", "word " * 300, "長い𠮷" * 50, "#" * 2_000, "\n" + " " * 2_000, "=" * 99, " " + "-" * 640, "\x01\x06" * 500,
+    "<|im_end|>" * 200, "<|endoftext|>", "\U000e0001" * 100, "\U00050000\U000f0000\U00100000" * 50, "\0" * 500,
+    "ÃÂ" * 300, "1234567890" * 40, "\t" * 512, "\r\n" * 256, "🙂" * 99, "a\u0301" * 200,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
+def test_no_text_has_fewer_tokens_than_it_has_at_least(tokenizer: Tokenizer, text: str) -> None:
+    assert tokenizer.at_least(text) <= tokenizer.count_text(text)
+    assert tokenizer.at_least(text, 7) <= tokenizer.count_text(text * 7)
+    assert tokenizer.at_least(text) + tokenizer.at_least("##") <= tokenizer.count_text(text + "##")
+
+
+@given(pieces=st.lists(st.one_of(st.sampled_from(ODD), st.text()), max_size=4))
+def test_no_texts_have_fewer_tokens_than_they_have_at_least(pieces: list[str]) -> None:
+    tokenizer = GgufTokenizer.of(LOCATION)
+    assert sum(map(tokenizer.at_least, pieces)) <= tokenizer.count_text("".join(pieces))
+
+
 def test_threads_may_count_side_by_side(tokenizer: Tokenizer) -> None:
     expected = tokenizer.count_chats(CHATS)
     found: list[list[int]] = []
@@ -71,6 +93,15 @@ def test_the_default_system_message_of_the_template_is_counted() -> None:
     rendered = GgufTokenizer.of(LOCATION).render(chat("Hi"))
     assert rendered.startswith("<|im_start|>system\nYou are a helpful AI assistant named SmolLM")
     assert rendered.endswith("<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n")
+
+
+def test_a_long_text_is_known_to_be_long_from_its_bytes() -> None:
+    longest = "\n" + " " * 80  # of the vocabulary
+    tokenizer = GgufTokenizer.of(LOCATION)
+    assert tokenizer.count_text(longest) == tokenizer.at_least(longest) == 1
+    assert tokenizer.at_least("a" * 8_100) == tokenizer.at_least("a" * 81, 100) == 100
+    assert tokenizer.at_least("潮" * 8_100) == 300
+    assert tokenizer.at_least("\x06" * 8_100) == tokenizer.count_text("\x06" * 8_100) == 0  # in no token
 
 
 def test_each_digit_is_a_token_of_its_own() -> None:

@@ -468,3 +468,47 @@ def test_the_report_counts_each_correction_and_what_all_cost_together(root: Pack
     assert Decimal(report["price"]["exact_with_corrections"]) == sum(exact.values())
     own = json.loads(objects().get(f"{first.out}/report.json"))
     assert (own["corrects"], own["round"], own["corrections"]) == (root.number, 1, [])
+
+
+def asked_for(text: str = "t", **body: Any) -> str:
+    messages = [{"role": "user", "content": text}]
+    body = {"messages": messages, **body}
+    return json.dumps({"custom_id": text, "method": "POST", "url": "/v1/chat/completions", "body": body}) + "\n"
+
+
+@pytest.mark.parametrize("column", ["max_tokens", "temperature"])
+def test_a_cell_of_spaces_asks_for_nothing(world: World, column: str) -> None:
+    root = ended(ingested(world, asked_for("a") + asked_for("b", n=2), "requests.jsonl", user_template=""), world)
+    (line,) = downloaded(root)
+    line |= {"custom_id": "b", "prompt": "b", column: " "}
+    assert (corrected(root, as_file([line]), world).rows_good, counts(root)) == (1, (2, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "parameter"),
+    [
+        ("max_tokens", "9" * 5_000, "max_tokens"),
+        ("max_tokens", "0", "max_tokens"),
+        ("max_tokens", "-1", "max_tokens"),
+        ("max_tokens", "８", "max_tokens"),
+        ("temperature", "9" * 5_000, "temperature"),
+        ("temperature", "nan", "temperature"),
+        ("temperature", "-0.5", "temperature"),
+        ("messages", '[{"role": "user", "content": "\\ud800"}]', "messages"),
+        ("messages", '[{"role": "user", "content": "\\u0000"}]', "messages"),
+        ("messages", '[{"role": "user", "content": ' + "9" * 5_000 + "}]", "messages"),
+        ("messages", "[" * 100_000, "messages"),
+    ],
+)
+def test_a_cell_that_no_request_can_have_is_named_and_costs_its_row_alone(
+    world: World, column: str, text: str, parameter: str
+) -> None:
+    data = asked_for("a") + asked_for("b", n=2) + asked_for("c", n=2)
+    root = ended(ingested(world, data, "requests.jsonl", user_template=""), world)
+    first, second = downloaded(root)
+    first |= {"custom_id": "b", "prompt": "b", column: text}
+    second |= {"custom_id": "c", "prompt": "c"}
+    correction = corrected(root, as_file([first, second]), world)
+    assert (correction.rows_good, correction.set_aside_by_code) == (1, {"unsupported_request": 1})
+    (why,) = [row["slackwater_reason"] for row in downloaded(correction)]
+    assert f"“{parameter}”" in why

@@ -65,10 +65,13 @@ def rows(stream: BinaryIO, reading: Reading) -> Rows:
 
 def messages_of(values: Mapping[str, str]) -> list[ChatMessage]:
     """The chat of a row, from its column ``messages``. Raises :class:`UnableToAsk` where that was made into none."""
+    written = values.get("messages", "")
     try:
-        return _chat(json.loads(values.get("messages", "")))
+        chat = _chat(json.loads(written))
+        refuse_no_text({str(at): message["content"] for at, message in enumerate(chat)}, written)
     except (ValueError, RecursionError) as error:
         raise UnableToAsk("messages") from error
+    return chat
 
 
 def defaults(stream: BinaryIO, encoding: str) -> dict[str, Any]:
