@@ -4,25 +4,39 @@
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import BinaryIO
 
-from portal.packages.manifest.packing import EXPANDED_LIMIT, seekable, unpacked
+from portal.packages.manifest.packing import EXPANDED_LIMIT, expands_too_far, seekable, unpacked
 from portal.packages.manifest.reading import BadRow, Reading, Row, Rows, UnableToRead
 
 __all__ = ["BadRow", "Reading", "Row", "Rows", "UnableToRead", "rows"]
 
 _FROM_FRONT_TO_BACK = frozenset({"csv", "jsonl", "openai"})
 """Formats that are read without seeking."""
+_NAMES_TEXTS_AGAIN = frozenset({"xlsx", "xls", "ods", "parquet"})
+"""Formats in which a text may stand once and be in any number of cells: a small file can have rows without end."""
 
 
 def rows(stream: BinaryIO, reading: Reading, *, expanded_limit: int = EXPANDED_LIMIT) -> Rows:
     """Every data row of ``stream`` in order, numbered from 1; blank rows count unless nothing follows them.
 
-    Raises :class:`UnableToRead` when the file as a whole turns out to be unreadable, or when it lies packed and has
-    more than ``expanded_limit`` bytes once unpacked.
+    Raises :class:`UnableToRead` when the file as a whole turns out to be unreadable, when it lies packed and has
+    more than ``expanded_limit`` bytes once unpacked, or when the cells of a table have more characters than that.
     """
     read = _reader(reading.format)
-    return _packed_rows(stream, reading, read, expanded_limit) if reading.packing else read(stream, reading)
+    found = _packed_rows(stream, reading, read, expanded_limit) if reading.packing else read(stream, reading)
+    return _bounded(found, expanded_limit) if reading.format in _NAMES_TEXTS_AGAIN else found
+
+
+def _bounded(found: Rows, limit: int) -> Rows:
+    characters = 0
+    with closing(found):
+        for row in found:
+            characters += sum(map(len, row.values.values()))
+            if characters > limit:
+                raise expands_too_far(limit)
+            yield row
 
 
 def _reader(format_: str) -> Callable[[BinaryIO, Reading], Rows]:

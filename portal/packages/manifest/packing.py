@@ -48,7 +48,7 @@ def seekable(stream: BinaryIO) -> Iterator[BinaryIO]:
     with tempfile.TemporaryFile() as copy:
         while piece := stream.read(_CHUNK):
             if copy.tell() + len(piece) > MOST_COPIED:
-                raise UnableToRead("expands_too_far", limit=_size(MOST_COPIED))
+                raise expands_too_far(MOST_COPIED)
             copy.write(piece)
         copy.seek(0)
         yield copy
@@ -82,7 +82,7 @@ class _Unpacked(io.RawIOBase):
     def _count(self, size: int) -> None:
         self._size += size
         if self._size > self._limit:
-            raise UnableToRead("expands_too_far", limit=_size(self._limit))
+            raise expands_too_far(self._limit)
         if self._size > self._unsuspected:
             raise UnableToRead("archive_too_large")
 
@@ -136,6 +136,11 @@ def _unzipped(stream: BinaryIO) -> Iterator[bytes]:
 
 
 _PIECES: Final[dict[str, Callable[[BinaryIO], Any]]] = {"gzip": _gunzipped, "zstd": _unzstd, "zip": _unzipped}
+
+
+def expands_too_far(limit: int) -> UnableToRead:
+    """The refusal of a file from which more than ``limit`` bytes come."""
+    return UnableToRead("expands_too_far", limit=_size(limit))
 
 
 def _size(limit: int) -> str:
