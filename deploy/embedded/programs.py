@@ -125,7 +125,8 @@ def _portal(place: Place) -> Program:
 
 
 def _celery() -> Program:
-    options = ["--loglevel", "INFO", "--concurrency", "1", "--without-gossip", "--without-mingle"]
+    """Two at a time: a long reading, or a table that takes minutes, does not keep every other department waiting."""
+    options = ["--loglevel", "INFO", "--concurrency", "2", "--without-gossip", "--without-mingle"]
     return Program("celery", [sys.executable, "-m", "celery", "-A", "portal.celery", "worker", *options])
 
 

@@ -3,12 +3,14 @@
 Nobody waits for them to be told that it has: until they are there, they are made for whoever asks.
 """
 
-from collections.abc import Callable
-from contextlib import ExitStack
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
+from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone, translation
 
@@ -39,6 +41,9 @@ def due() -> QuerySet[Package]:
 def tabulate(*, package_id: UUID, clock: Clock = timezone.now) -> None:
     """Write the results of a package that is over in each of ``FORMS``, in one pass. Safe to run twice, and at once.
 
+    While another does the same on this machine nothing is done, so that readings need not wait for tables; the sweep
+    comes back to the package.
+
     What cannot be put together, such as when objects are lost, is left out, and is not tried again: whoever asks for
     the file then gets what there is. Raises what the object store raises.
     """
@@ -46,6 +51,26 @@ def tabulate(*, package_id: UUID, clock: Clock = timezone.now) -> None:
     if package is None:
         log.info("no tables to be written", action="tabulate.skip", package=str(package_id))
         return
+    with _alone() as is_alone:
+        if is_alone:
+            _tabulate(package, clock)
+        else:
+            log.info("tables are being written already", action="tabulate.later", package=str(package_id))
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Whether nobody else on this machine writes tables as long as the block lasts."""
+    with (settings.VAR_DIR / "tabulating.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # let go with the process, however that ends
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+def _tabulate(package: Package, clock: Clock) -> None:
     try:
         _write(package, clock)
     except (UnableToAddUp, UnableToRead, UnableToReadRecords, ObjectNotFound) as fault:

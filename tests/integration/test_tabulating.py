@@ -9,6 +9,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from portal.packages import downloads, excel, merging, services, tabulating, tasks
 from portal.packages.models import Package
+from portal.packages.results import UnableToAddUp
 from portal.packages.store import objects
 from portal.packages.tabulating import tabulate
 from scheduler.domain.lifecycle import PackageState
@@ -107,8 +108,11 @@ def test_nothing_half_written_is_left_by_a_broken_store(package: Package, monkey
     assert len(written(package)) == 2
 
 
-def test_lost_objects_leave_them_out_for_good(world: World, package: Package) -> None:
-    Package.objects.for_department(world.retail).update(manifest_key="gone")
+def test_a_fault_of_ours_leaves_them_out_for_good(package: Package, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rows(_package: Package) -> Any:
+        raise UnableToAddUp
+
+    monkeypatch.setattr(tabulating, "current_rows", rows)
     tabulate(package_id=package.pk)
     assert (written(package), tabulating.due().exists()) == ([], False)
 
@@ -125,3 +129,18 @@ def test_corrections_merged_meanwhile_make_them_due_again(
     monkeypatch.setattr(tabulating, "current_rows", merged_meanwhile)
     tabulate(package_id=package.pk)
     assert (written(package), tabulating.due().count()) == ([], 1)
+
+
+def test_one_at_a_time_so_that_readings_need_not_wait_for_tables(
+    package: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = merging.current_rows
+
+    def meanwhile(of: Package) -> Any:
+        tabulate(package_id=package.pk)  # as another process would
+        assert (written(package), tabulating.due().count()) == ([], 1)
+        yield from rows(of)
+
+    monkeypatch.setattr(tabulating, "current_rows", meanwhile)
+    tabulate(package_id=package.pk)
+    assert (len(written(package)), tabulating.due().count()) == (2, 0)

@@ -65,3 +65,8 @@ def test_a_deep_folder_gets_a_short_socket(tmp_path: Path) -> None:
     deep.mkdir()
     config = read(supervisord_config(Place(deep, "127.0.0.1", {"portal": 1, "valkey": 2}), []))
     assert len(config["unix_http_server"]["file"]) < 100
+
+
+def test_one_long_reading_does_not_keep_all_others_waiting(place: Place) -> None:
+    (celery,) = [program for program in all_programs(place, []) if program.name == "celery"]
+    assert celery.command[celery.command.index("--concurrency") + 1] == "2"
