@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToFind
@@ -24,6 +25,9 @@ from portal.packages.store import objects
 from portal.packages.uploads import clean_filename, draft_from_stored, unread
 from scheduler.objects import ObjectBusy, ObjectNotFound
 
+MOST_UNFINISHED = 50
+"""Uploads of a department that may be on their way at once."""
+
 
 def begin(
     *,
@@ -34,7 +38,8 @@ def begin(
     corrects: Package | None = None,
     now: datetime,
 ) -> Upload:
-    """An upload of ``size`` bytes of which none has come yet. Raises :class:`Refusal` for a size that is never taken.
+    """An upload of ``size`` bytes of which none has come yet. Raises :class:`Refusal` for a size that is never taken,
+    and where the department has ``MOST_UNFINISHED`` uploads on their way.
 
     With ``corrects`` the file is to hold corrected rows of that package; refused where it cannot be corrected now.
     """
@@ -42,6 +47,7 @@ def begin(
         corrections.check(corrects)
     filename = clean_filename(filename)
     _require_size(size, filename)
+    _require_room(department)
     upload = Upload(
         department=department, created_by=by, created_at=now, touched_at=now, filename=filename, size=size,
         corrects=corrects,
@@ -57,6 +63,16 @@ def _require_size(size: int, filename: str) -> None:
         raise unread(UnableToRead("empty_file"), filename)
     if size > limit:
         raise unread(UnableToRead("too_large", limit=limit), filename)
+
+
+def _require_room(department: Department) -> None:
+    """What is sent takes room before anybody looks at it. Two that begin at once may make it one more."""
+    if Upload.objects.for_department(department).filter(package=None).count() >= MOST_UNFINISHED:
+        said = _(
+            "%(most)s files of your department are on their way or were broken off. Finish sending them, or try again "
+            "later: a file that was broken off is forgotten after a day."
+        )
+        raise Refusal(said % {"most": MOST_UNFINISHED}, code="too_many_uploads", status=429)
 
 
 def complete(*, upload: Upload, now: datetime) -> Package:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
-from portal.packages import orphans, pieces, services, uploads
+from portal.packages import arrivals, orphans, pieces, services, uploads
 from portal.packages.models import Package, Upload
 from portal.packages.store import objects
 from scheduler.objects import ObjectNotFound
@@ -137,6 +137,19 @@ def test_a_size_that_is_never_taken_is_refused_before_a_byte_is_sent(alice: Clie
     assert (large.status_code, large.json()["error"]["code"]) == (413, "too_large")
     assert "2.0 kB" in large.json()["error"]["message"]
     assert alice.options(reverse("packages:uploads")).headers["Tus-Max-Size"] == "2048"
+
+
+def test_no_more_uploads_are_on_their_way_than_a_department_may_have(
+    alice: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "MOST_UNFINISHED", 2)
+    first, _second = begun(alice), begun(alice)
+    refused = begin(alice)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_uploads")
+    assert refused.json()["error"]["message"].startswith("2 files of your department are on their way")
+    assert begin(client_of(world.charlie)).status_code == 201  # another department has room of its own
+    assert send(alice, first, 0, MANIFEST).status_code == 204
+    assert begin(alice).status_code == 201
 
 
 @pytest.mark.parametrize(
