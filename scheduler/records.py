@@ -78,8 +78,15 @@ class RepeatCount(msgspec.Struct, frozen=True, rename={"row": "i", "repeats": "n
     repeats: int
 
 
-AnyRecord: TypeAlias = ShardItem | ItemResult | SetAsideRow | RepeatedRow | RepeatCount
-Record = TypeVar("Record", ShardItem, ItemResult, SetAsideRow, RepeatedRow, RepeatCount)
+class CorrectingRow(msgspec.Struct, frozen=True, rename={"row": "i"}):
+    """A row of a corrected file, which is for the row ``of`` of the package that it corrects."""
+
+    row: int
+    of: int
+
+
+AnyRecord: TypeAlias = ShardItem | ItemResult | SetAsideRow | RepeatedRow | RepeatCount | CorrectingRow
+Record = TypeVar("Record", ShardItem, ItemResult, SetAsideRow, RepeatedRow, RepeatCount, CorrectingRow)
 _encoder = msgspec.json.Encoder()
 
 

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
+from portal.billing.cells import guarded
 from portal.billing.domain import Tokens, capital_numerals, exact_sum
 from portal.billing.models import LedgerEntry
 from portal.billing.pdf import render_pdf
@@ -32,7 +33,6 @@ _COLUMNS = (
     *("items", "repeats", "input_tokens", "cached_tokens", "output_tokens"),
     *("input_per_1k", "cached_per_1k", "output_per_1k", "amount", "currency"),
 )
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -143,15 +143,15 @@ def _row(entry: LedgerEntry) -> list[object]:
     return [
         entry.settled_at.isoformat(timespec="seconds"),
         number_of(entry.package_ref),
-        _text(entry.package_name),
+        guarded(entry.package_name),
         number_of(entry.corrects_ref),
         entry.round or "",
         entry.shard_no,
-        _text(entry.person_name),
+        guarded(entry.person_name),
         entry.model_name,
         entry.tier,
         entry.factor,
-        _text(entry.price_list_name),
+        guarded(entry.price_list_name),
         entry.items,
         entry.repeats,
         entry.input_tokens,
@@ -163,8 +163,3 @@ def _row(entry: LedgerEntry) -> list[object]:
         f"{entry.amount:f}",
         entry.currency,
     ]
-
-
-def _text(value: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if value.startswith(_FORMULA) else value

@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from contextlib import closing
 
+from portal.billing.cells import unguarded
 from portal.packages.corrected_requests import whole_request
 from portal.packages.long_cells import LongCells, long_cells
 from portal.packages.manifest import BadRow, Row, Rows
 from portal.packages.models import Package
-from portal.packages.sheets import Layout, unguarded
+from portal.packages.sheets import Layout
 
 GUARDED_FORMATS = frozenset({"csv", "xlsx", "xls", "ods"})
 """Formats of spreadsheets: in what we give out for them, text that looks like a formula has an apostrophe in front."""

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from portal.departments.refusals import UnableToFind
 from portal.packages import quarantine
 from portal.packages.making import Making
-from portal.packages.merging import current_rows, is_behind
+from portal.packages.merging import current_rows, enqueue, is_behind
 from portal.packages.models import Package
 from portal.packages.progress import is_over
 from portal.packages.store import objects
@@ -97,12 +97,18 @@ def _chunks(package: Package, what: str) -> Iterable[bytes]:
             return _results_so_far(package, cast(Format, form))
         return _pieces(objects().open_read(f"{package.out}/{what}"))
     except ObjectNotFound as missing:
+        if is_over(package) and form not in _MADE:
+            enqueue(package)  # lost: written anew of what there is
         if name == "results":
             return _results_so_far(package, cast(Format, form))
-        raise _not_yet(name) from missing
+        raise _not_yet(package, name) from missing
 
 
-def _not_yet(name: str) -> UnableToDownloadYet:
+def _not_yet(package: Package, name: str) -> UnableToDownloadYet:
+    if is_over(package):
+        said = _("This file was lost by a fault on our side and is being written anew. Come back in a minute; if it is "
+                 "still not there then, tell an operator.")  # fmt: skip
+        return UnableToDownloadYet(said, code="file_lost")
     if name == "quarantine":
         return UnableToDownloadYet(_("The manifest has not been read yet. Come back when it has."), code="not_read")
     return UnableToDownloadYet(_("This file is written when the package is finished. Come back then."))

@@ -18,7 +18,7 @@ from portal.capacity.services import release_reservation
 from portal.packages import timeline
 from portal.packages.losses import ByShard, facts_of, lost_shards, tell
 from portal.packages.manifest import BadRow, Row
-from portal.packages.merging import enqueue_tables, note_end
+from portal.packages.merging import achieved, enqueue_tables, note_end
 from portal.packages.models import Package, Shard
 from portal.packages.report import report
 from portal.packages.results import (
@@ -75,11 +75,14 @@ def _end(package: Package, clock: Clock) -> None:
     lost = lost_shards(package, losses, tally.by_shard)
     if losses.has_lost_columns and lost and not tally.by_status[ItemStatus.SUCCEEDED] and not _has_waited(package):
         raise UnableToAddUp("nothing of the package can be read: its store is away, or all of it is lost")
+    corrected = achieved(package)
     package.finished_at = now = clock()
     end = ENDS[PackageState(package.state)]
     with transaction.atomic():
         if not _close(package, end, tally, now):
             return
+        ran = tally.by_status[ItemStatus.SUCCEEDED]
+        note_end(correction=package, succeeded=corrected, ran=ran, losses=losses, now=now)
         tell(package, losses, lost, tally.by_shard, tally.repeats_by_shard, now=now)
         content = report(package, tally.by_status, tally.by_reason, state=end, lost=facts_of(losses, lost))
         objects().put(f"{package.prefix}/out/report.json", content)
@@ -166,7 +169,6 @@ def _close(package: Package, end: PackageState, tally: Tally, now: datetime) -> 
             log.info("somebody else has ended it", action="finalise.lost", package=str(package.pk))
             return False
         release_reservation(package_ref=package.pk, now=now)
-        note_end(correction=package, succeeded=tally.by_status[ItemStatus.SUCCEEDED], now=now)
         counts = {str(status): tally.by_status[status] for status in ItemStatus}
         timeline.record(package=package, code=end, now=now, **counts)
         record(action=f"package.{end}", subject=package.number, department=package.department, now=now, rows=counts)

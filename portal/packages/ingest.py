@@ -21,6 +21,7 @@ from portal.capacity.model_files import UnableToUseModel
 from portal.capacity.models import Pool
 from portal.capacity.queries import work_model_of
 from portal.packages import timeline
+from portal.packages.aims import aims_key
 from portal.packages.manifest import BadRow, Row, Rows, UnableToRead
 from portal.packages.models import Kind, Package
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
@@ -35,11 +36,15 @@ from portal.packages.task import Task, task_of
 from scheduler.domain.lifecycle import PackageState
 from scheduler.domain.sharding import cut
 from scheduler.domain.work import WorkModel
-from scheduler.records import writing
+from scheduler.records import CorrectingRow, writing
 from scheduler.tokenizers import Tokenizer
 
 MOST_ATTEMPTS = 3
 TOLD_EVERY = timedelta(seconds=2)
+LOOKED_UP_EVERY = 128 * 1024
+"""Characters after which the clock is looked at: few rows, if they are long ones."""
+CHARACTERS_OF_A_ROW = 2048
+"""What a row takes whatever is in it."""
 log = structlog.get_logger()
 Clock = Callable[[], datetime]
 
@@ -95,6 +100,7 @@ class _Run:
         self._rows_read = 0
         self._place = Place()
         self._shards = 0
+        self._aim: Callable[[CorrectingRow], None] | None = None
 
     def read(self) -> None:
         self._forget_earlier_runs()
@@ -105,12 +111,15 @@ class _Run:
             set_aside = stack.enter_context(writing(self._store, set_aside_key(self._package)))
             columns = dict.fromkeys(self._package.reading["columns"])
             repeats = Repeats(self._package, self._store, stack)
+            if self._package.corrects is not None:
+                self._aim = stack.enter_context(writing(self._store, aims_key(self._package)))
             screening = Screening(
                 self._task,
                 tokenizer,
                 set_aside,
                 repeats.add if self._task.runs_repeats_once else None,
                 folder=settings.FILE_UPLOAD_TEMP_DIR,
+                meanwhile=self._tell_in_time,
                 columns=columns,
             )
             self._write_shards(screening, _output_tokens(self._task, tokenizer), repeats.counts)
@@ -150,16 +159,19 @@ class _Run:
 
     def _rows(self, manifest: Rows) -> Iterator[Row | BadRow]:
         rows = self._telling(manifest)
-        if self._package.corrects is None:
+        if self._aim is None:
             return rows
-        return with_targets(self._package, rows, tell=self._tell_in_time)
+        return with_targets(self._package, rows, self._aim, tell=self._tell_in_time)
 
     def _telling(self, source: Rows) -> Iterator[Row | BadRow]:
         """``source``, with the progress told every two seconds even where no shard comes of it."""
+        characters = 0
         for row in source:
             self._rows_read = row.number
-            if row.number % 64 == 0:
+            characters += CHARACTERS_OF_A_ROW + sum(map(len, row.values.values()))
+            if characters > LOOKED_UP_EVERY:
                 self._tell_in_time()
+                characters = 0
             yield row
 
     def _tell_in_time(self) -> None:

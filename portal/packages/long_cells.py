@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 import msgspec
 
+from portal.billing.cells import guarded, unguarded
 from portal.packages.excel import cut_cell
 from portal.packages.kept import Kept, keeping
 from portal.packages.manifest import BadRow, Row
 from portal.packages.models import Package
-from portal.packages.sheets import guarded, unguarded
 from portal.packages.store import objects
 from scheduler.objects import ObjectNotFound
 from scheduler.records import SetAsideRow, load

@@ -57,14 +57,16 @@ def tell(
     What was charged stays as it is. Call it in the transaction that ends the package.
     """
     for shard in shards:
-        _bury(package.shards.get(no=shard.no), shard, by_shard, repeats_by_shard, now)
+        _bury(package.shards.get(no=shard.no), by_shard, repeats_by_shard, now)
     if losses.has_lost_repeats:
         _fail_repeats(package, now)
     facts = facts_of(losses, shards)
     if facts["results"]:
         timeline.record(package=package, code="results_lost", now=now, rows=int(facts["results"]))
-    if losses.has_lost_columns or losses.has_lost_reasons:
+    if losses.has_lost_columns:
         timeline.record(package=package, code="columns_lost", now=now)
+    if losses.has_lost_reasons:
+        timeline.record(package=package, code="reasons_lost", now=now)
     if losses.has_lost_repeats:
         timeline.record(package=package, code="repeats_lost", now=now, rows=package.rows_repeated)
     if any(facts.values()):
@@ -72,12 +74,11 @@ def tell(
 
 
 def _fail_repeats(package: Package, now: datetime) -> None:
-    """Nobody knows any more which rows repeat which: they have all failed, whoever has settled them."""
-    ended = package.shards.exclude(state=ShardState.CANCELLED, repeats_succeeded=0, repeats_quarantined=0)
-    ended.update(repeats_succeeded=0, repeats_quarantined=0, repeats_failed=F("repeats"), touched_at=now)
+    """Nobody knows any more which rows repeat which: they have all failed, also those of rows that never ran."""
+    package.shards.update(repeats_succeeded=0, repeats_quarantined=0, repeats_failed=F("repeats"), touched_at=now)
 
 
-def _bury(shard: Shard, lost: LostShard, by_shard: ByShard, repeats_by_shard: ByShard, now: datetime) -> None:
+def _bury(shard: Shard, by_shard: ByShard, repeats_by_shard: ByShard, now: datetime) -> None:
     succeeded, quarantined = _found(shard.no, by_shard)
     repeats_succeeded, repeats_quarantined = _found(shard.no, repeats_by_shard)
     Shard.objects.across_departments().filter(pk=shard.pk).update(
@@ -85,7 +86,7 @@ def _bury(shard: Shard, lost: LostShard, by_shard: ByShard, repeats_by_shard: By
         cause=Cause.FAULT,
         succeeded=succeeded,
         quarantined=quarantined,
-        failed=shard.failed + lost.results,
+        failed=shard.items - succeeded - quarantined,
         repeats_succeeded=repeats_succeeded,
         repeats_quarantined=repeats_quarantined,
         repeats_failed=shard.repeats - repeats_succeeded - repeats_quarantined,

@@ -4,8 +4,9 @@ The counts of the package move with the end of a correction. Its files are writt
 their own for each round; until they are, whoever asks for rows gets them laid over one another as they are read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -17,16 +18,19 @@ from django.utils import timezone
 
 from portal.audit.services import record
 from portal.packages import timeline
+from portal.packages.ended import ended_rows, in_quarantine, losses_told
+from portal.packages.losses import facts_of, lost_shards, tell
 from portal.packages.manifest import Row
 from portal.packages.models import Package
-from portal.packages.overlay import Overlay, ended_rounds, ended_rows, losses_told
-from portal.packages.progress import OVER, is_over, progress_of, progress_of_all
+from portal.packages.overlay import Overlay, ended_rounds
+from portal.packages.progress import OVER, is_over, progress_of
 from portal.packages.report import report
-from portal.packages.results import RowEnd, UnableToAddUp, quarantine_key, rows_with_outcomes
+from portal.packages.results import QUARANTINE, Losses, RowEnd, UnableToAddUp, quarantine_key, rows_with_outcomes
 from portal.packages.store import objects
 from portal.packages.written import Files, Tally
 from scheduler.domain.lifecycle import ItemStatus, PackageState
-from scheduler.records import SetAsideRow, load
+from scheduler.objects import ObjectNotFound
+from scheduler.records import SetAsideRow, UnableToReadRecords, load
 
 TOLD_EVERY = timedelta(seconds=10)
 log = structlog.get_logger()
@@ -41,16 +45,26 @@ def is_behind(package: Package) -> bool:
 
 def current_rows(package: Package) -> Iterator[RowEnd]:
     """Every row that has ended so far, in manifest order, with what corrections made of it. Flat memory."""
-    if is_over(package):
-        return _merged(package, ended_rounds(package))
-    return rows_with_outcomes(package, store=objects(), is_final=False)
+    if not is_over(package):
+        return rows_with_outcomes(package, store=objects(), is_final=False)
+    rounds = ended_rounds(package)
+    return _merged(package, rounds) if rounds else ended_rows(package)
 
 
 def quarantined(package: Package) -> Iterator[SetAsideRow]:
-    """Every row of a package that is over that is in quarantine now, in manifest order.
+    """Every row of a package that is over that is in quarantine now, in manifest order; also if its file is lost."""
+    last = 0
+    try:
+        for aside in _written_quarantine(package):
+            yield aside
+            last = aside.row
+        return
+    except (ObjectNotFound, UnableToReadRecords):
+        log.error("written quarantine lost", action="quarantine.lost", package=str(package.pk), row=last + 1)
+    yield from (aside for aside in in_quarantine(current_rows(package)) if aside.row > last)
 
-    Raises ``ObjectNotFound`` at the first row when the quarantine was never written, or is lost.
-    """
+
+def _written_quarantine(package: Package) -> Iterator[SetAsideRow]:
     written = load(objects(), quarantine_key(package), SetAsideRow)
     rounds = ended_rounds(package, after=package.merged_round)
     if not rounds:
@@ -65,22 +79,35 @@ def quarantined(package: Package) -> Iterator[SetAsideRow]:
 
 
 def _merged(package: Package, rounds: list[Package]) -> Iterator[RowEnd]:
-    if not rounds:
-        yield from ended_rows(package)
-        return
     with closing(Overlay(package, rounds)) as overlay:
-        for (row, ended), laid in overlay.beside(ended_rows(package), lambda found: found[1].row):
-            if laid is None or ended.status != ItemStatus.QUARANTINED:
-                yield row, ended
-            else:
-                yield Row(row.number, laid.over(row.values, overlay.columns)), laid.outcome
+        yield from _laid_over(ended_rows(package), overlay)
+
+
+def _laid_over(rows: Iterable[RowEnd], overlay: Overlay) -> Iterator[RowEnd]:
+    for (row, ended), laid in overlay.beside(rows, lambda found: found[1].row):
+        if laid is None or ended.status != ItemStatus.QUARANTINED:
+            yield row, ended
+        else:
+            yield Row(row.number, laid.over(row.values, overlay.columns)), laid.outcome
 
 
 # --- writing ----------------------------------------------------------------------------------------------
-def note_end(*, correction: Package, succeeded: int, now: datetime) -> None:
+def achieved(correction: Package) -> int:
+    """How many rows of the package that it corrects ``correction`` has brought to their end; its files are written.
+
+    Every such row was in quarantine: what was not is set aside when the file is read. A row of which nobody knows any
+    more which one it corrects is not counted, as it cannot be laid over any.
+    """
+    if correction.corrects is None:
+        return 0
+    with closing(Overlay(correction.corrects, [correction])) as overlay:
+        return overlay.succeeded
+
+
+def note_end(*, correction: Package, succeeded: int, ran: int, losses: Losses, now: datetime) -> None:
     """A package has ended: if it corrects another, that one's counts move. Call it in the transaction of the end.
 
-    Every row of a correction that succeeds was in quarantine: what was not is set aside when the file is read.
+    ``succeeded`` is what it has :func:`achieved`, of ``ran`` rows of its own that have succeeded.
     """
     if correction.corrects_id is None:
         return
@@ -90,6 +117,10 @@ def note_end(*, correction: Package, succeeded: int, now: datetime) -> None:
     facts: dict[str, Any] = {"round": correction.round, "rows": succeeded, "left": progress_of(package).quarantined}
     timeline.record(package=package, code="corrected", now=now, **facts)
     record(action="package.corrected", subject=package.number, department=package.department, now=now, **facts)
+    if losses.has_lost_columns:
+        timeline.record(package=package, code="corrected_lost", now=now, round=correction.round)
+    if ran > succeeded:
+        timeline.record(package=package, code="aims_lost", now=now, round=correction.round, rows=ran - succeeded)
     enqueue(package)
 
 
@@ -116,48 +147,111 @@ def behind() -> QuerySet[Package]:
 
 
 def merge(*, package_id: UUID, clock: Clock = timezone.now) -> None:
-    """Write the files of a package anew, with every correction that has ended. Safe to run twice, and at once.
+    """Write the files of a package anew, with every correction that has ended, or because one of them is lost.
 
-    Raises :class:`UnableToAddUp` when rows and counts differ, and what the object store raises: nothing changes then.
+    Safe to run twice, and at once. Raises :class:`UnableToAddUp` when rows and counts differ and no loss explains it,
+    and what the object store raises: nothing changes then.
     """
-    package = behind().select_related("department", "model", "price_list").filter(pk=package_id).first()
-    if package is None:
+    over = Package.objects.across_departments().select_related("department", "model", "price_list", "corrects")
+    package = over.filter(pk=package_id, state__in=OVER).first()
+    if package is None or not (is_behind(package) or _lacks_files(package)):
         log.info("nothing to merge", action="merge.skip", package=str(package_id))
         return
     rounds = ended_rounds(package)
-    last, before = rounds[-1].round, package.merged_round
-    folder = f"{package.prefix}/out/{last}"
-    lost = losses_told(package)
-    tally = _write(package, rounds, folder, clock, has_lost_columns=bool(lost.get("original_columns")))
-    if not any(lost.values()):
-        _check(package, rounds, tally)
-    content = report(package, tally.by_status, tally.by_reason, state=PackageState(package.state), lost=lost)
-    objects().put(f"{folder}/report.json", content)
-    mine = Package.objects.across_departments().filter(pk=package.pk, merged_round=before)
-    if mine.update(merged_round=last, touched_at=clock()) == 1 and before:
+    last, before = rounds[-1].round if rounds else 0, package.merged_round
+    told = losses_told(package)
+    written = _written(package, rounds, clock, told)
+    with transaction.atomic():
+        lost = _told_anew(package, written, told, clock())
+        _check(package, written, rounds, clock())
+        counts = written.tally.by_status, written.tally.by_reason
+        content = report(package, *counts, state=PackageState(package.state), lost=lost)
+        objects().put(f"{_folder(package, rounds)}/report.json", content)
+        mine = Package.objects.across_departments().filter(pk=package.pk, merged_round=before)
+        is_mine = mine.update(merged_round=last, tables_round=None, touched_at=clock()) == 1
+    if is_mine and before and before != last:
         objects().delete_prefix(f"{package.prefix}/out/{before}/")
     enqueue_tables(package)
-    log.info("corrections merged", action="merge", package=str(package.pk), round=last)
+    log.info("files written anew", action="merge", package=str(package.pk), round=last)
 
 
-def _write(package: Package, rounds: list[Package], folder: str, clock: Clock, *, has_lost_columns: bool) -> Tally:
-    tally, told_at = Tally(), clock()
+def _lacks_files(package: Package) -> bool:
+    names = ("results.jsonl", "results.csv", QUARANTINE, "report.json")
+    return not all(objects().exists(f"{package.out}/{name}") for name in names)
+
+
+def _folder(package: Package, rounds: list[Package]) -> str:
+    return f"{package.prefix}/out/{rounds[-1].round}" if rounds else f"{package.prefix}/out"
+
+
+@dataclass
+class _Written:
+    """What the new files contain, what ``own`` rows were under the corrections, and what was found to be lost."""
+
+    tally: Tally = field(default_factory=Tally)
+    own: Tally = field(default_factory=Tally)
+    losses: Losses = field(default_factory=Losses)
+    are_rounds_damaged: bool = False
+
+
+def _written(package: Package, rounds: list[Package], clock: Clock, told: Mapping[str, Any]) -> _Written:
+    """Write the files; once more where something was lost, now that it is known, and of nothing but what is left."""
+    is_numbered = bool(told.get("original_columns"))
+    written = _write(package, rounds, clock, is_written=True, is_numbered=is_numbered)
+    if not written.losses.any:
+        return written
+    is_numbered = is_numbered or written.losses.has_lost_columns
+    return _write(package, rounds, clock, is_written=False, is_numbered=is_numbered)
+
+
+def _write(package: Package, rounds: list[Package], clock: Clock, *, is_written: bool, is_numbered: bool) -> _Written:
+    written, told_at = _Written(), clock()
     with ExitStack() as stack:
-        files = Files(package, stack, folder=folder, has_lost_columns=has_lost_columns)
-        for row, ended in _merged(package, rounds):
+        overlay = stack.enter_context(closing(Overlay(package, rounds)))
+        files = Files(package, stack, folder=_folder(package, rounds), has_lost_columns=is_numbered)
+        own = ended_rows(package, written.losses, is_written=is_written)
+        for row, ended in _laid_over(_counted(own, written.own), overlay):
             files.add(row.values, ended)
-            tally.add(ended)
+            written.tally.add(ended)
             if ended.row % 1000 == 0 and clock() - told_at >= TOLD_EVERY:
                 told_at = clock()
                 Package.objects.across_departments().filter(pk=package.pk).update(touched_at=told_at)
-    return tally
+        written.are_rounds_damaged = overlay.is_damaged
+    return written
 
 
-def _check(package: Package, rounds: list[Package], tally: Tally) -> None:
-    """As many rows as the manifest has, and as many succeeded as did in the package and in these rounds together."""
-    own = progress_of(package).succeeded - package.rows_corrected
-    expected = own + sum(one.succeeded for one in progress_of_all(rounds).values())
-    found = tally.by_status[ItemStatus.SUCCEEDED]
-    if tally.by_status.total() != package.rows_total or found != expected:
-        total = tally.by_status.total()
+def _counted(rows: Iterable[RowEnd], tally: Tally) -> Iterator[RowEnd]:
+    for found in rows:
+        tally.add(found[1])
+        yield found
+
+
+def _told_anew(package: Package, written: _Written, told: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Tell what is lost since the package ended. Returns the facts of all that is, for the report."""
+    losses, own = written.losses, written.own
+    new = replace(
+        losses,
+        has_lost_columns=losses.has_lost_columns and not told.get("original_columns"),
+        has_lost_reasons=losses.has_lost_reasons and not told.get("reasons"),
+        has_lost_repeats=losses.has_lost_repeats and not told.get("repeats"),
+    )
+    lost = lost_shards(package, new, own.by_shard)
+    tell(package, new, lost, own.by_shard, own.repeats_by_shard, now=now)
+    facts = facts_of(new, lost)
+    return {name: told.get(name, 0) + fact if name == "results" else bool(told.get(name)) or fact
+            for name, fact in facts.items()}  # fmt: skip
+
+
+def _check(package: Package, written: _Written, rounds: list[Package], now: datetime) -> None:
+    """As many rows as the manifest has, and as many succeeded as the package's counts say.
+
+    Where corrections are lost, what cannot be laid over the package any more does not count any more either.
+    """
+    total, found = written.tally.by_status.total(), written.tally.by_status[ItemStatus.SUCCEEDED]
+    expected = progress_of(package).succeeded
+    if total != package.rows_total or found > expected or (found < expected and not written.are_rounds_damaged):
         raise UnableToAddUp(f"{total} rows for {package.rows_total}, {found} succeeded for {expected}")
+    if missing := expected - found:
+        mine = Package.objects.across_departments().filter(pk=package.pk)
+        mine.update(rows_corrected=F("rows_corrected") - missing)
+        timeline.record(package=package, code="aims_lost", now=now, round=rounds[-1].round, rows=missing)

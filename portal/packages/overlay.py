@@ -1,6 +1,5 @@
 """What corrections made of a package's rows, ready to be laid over them: on disk, so that memory stays flat."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -8,20 +7,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from portal.packages.corrected import row_named
+from portal.packages.aims import Aims
+from portal.packages.ended import ended_rows
 from portal.packages.manifest import BadRow, Row
 from portal.packages.manifest.reading import RAW
 from portal.packages.models import Package
 from portal.packages.progress import OVER
-from portal.packages.results import Losses, Outcome, RowEnd, rows_in_spite_of, rows_with_outcomes
-from portal.packages.sheets import Layout
-from portal.packages.store import objects
+from portal.packages.results import Losses, Outcome
 from scheduler.domain.lifecycle import ItemStatus
-from scheduler.objects import ObjectNotFound
 from scheduler.records import SetAsideRow
 
-NOT_FOR_A_ROW = frozenset({"no_row_number", "not_in_quarantine", "row_repeated"})
-"""Why a line of a corrected file was set aside that is for no row of the package, or not for one in quarantine."""
 ELSEWHERE = "is_elsewhere"
 """In the facts of a repeated id: the row that has it is one of the corrected package, not of this file."""
 _LAID = frozenset({ItemStatus.SUCCEEDED, ItemStatus.QUARANTINED})
@@ -53,22 +48,6 @@ def ended_rounds(package: Package, *, after: int = 0) -> list[Package]:
     return list(ended.select_related("corrects", "department", "model").order_by("round"))
 
 
-def ended_rows(package: Package) -> Iterator[RowEnd]:
-    """Every row of a package that is over, as its own run left it; also where an object was lost, if it ended so."""
-    if any(losses_told(package).values()):
-        return rows_in_spite_of(Losses(), package, store=objects())
-    return rows_with_outcomes(package, store=objects(), is_final=True)
-
-
-def losses_told(package: Package) -> dict[str, Any]:
-    """What the first report of the package says is lost; nothing if it says nothing."""
-    try:
-        told: dict[str, Any] = json.loads(objects().get(f"{package.prefix}/out/report.json")).get("lost", {})
-    except (ObjectNotFound, ValueError):
-        return {}
-    return told
-
-
 class Overlay:
     """The rows that some corrections of one package handed over, by row; of several, the last one counts.
 
@@ -77,12 +56,24 @@ class Overlay:
 
     def __init__(self, package: Package, rounds: list[Package]) -> None:
         self.columns = frozenset(package.reading["columns"])
-        self._row_column = Layout.of(package).row_column
+        self._losses = Losses()
+        self._are_aims_lost = False
         self._rows = sqlite3.connect("", check_same_thread=False, isolation_level=None)  # "": a file without a name
         self._rows.execute("CREATE TABLE laid (row INTEGER PRIMARY KEY, round, line, succeeded, what)")
         self._rows.execute("CREATE INDEX lines ON laid (round, line)")
         for correction in rounds:
             self._lay(correction)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something of the corrections is lost, so that some of their rows may be missing."""
+        return self._losses.any or self._are_aims_lost
+
+    @property
+    def succeeded(self) -> int:
+        """How many rows succeeded."""
+        found: int = self._rows.execute("SELECT count(*) FROM laid WHERE succeeded").fetchone()[0]
+        return found
 
     def close(self) -> None:
         """Let go of what it holds on disk."""
@@ -104,14 +95,14 @@ class Overlay:
 
     def _lay(self, correction: Package) -> None:
         self._rows.execute("BEGIN")
-        for line, ended in ended_rows(correction):
-            if ended.status not in _LAID or isinstance(line, BadRow) or ended.code in NOT_FOR_A_ROW:
-                continue
-            if row := row_named(line.values, self._row_column):
+        aims = Aims(correction)
+        for line, ended in ended_rows(correction, self._losses):
+            if ended.status in _LAID and (row := aims.of((line, ended))):
                 self._put(correction, row, line, ended)
+        self._are_aims_lost |= aims.are_lost
         self._rows.execute("COMMIT")
 
-    def _put(self, correction: Package, row: int, line: Row, ended: Outcome) -> None:
+    def _put(self, correction: Package, row: int, line: Row | BadRow, ended: Outcome) -> None:
         laid = Laid(line.values, self._placed(correction, row, ended))
         self._rows.execute(
             "INSERT INTO laid VALUES (?, ?, ?, ?, ?) ON CONFLICT (row) DO UPDATE SET"

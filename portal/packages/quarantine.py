@@ -11,13 +11,14 @@ from django.utils import translation
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from portal.billing.cells import guarded
 from portal.packages import reasons
 from portal.packages.excel import ROWS_PER_SHEET, ExcelLines
 from portal.packages.merging import current_rows, is_behind, quarantined
 from portal.packages.models import Package
 from portal.packages.progress import Progress, is_over, progress_of
-from portal.packages.results import quarantine_key, set_aside_key
-from portal.packages.sheets import Layout, Lines, csv_lines, guarded, guarded_lines
+from portal.packages.results import set_aside_key
+from portal.packages.sheets import Layout, Lines, csv_lines, guarded_lines
 from portal.packages.store import objects
 from portal.packages.tables import check_excel
 from scheduler.domain.lifecycle import ItemStatus, PackageState
@@ -153,12 +154,11 @@ def as_table(package: Package, form: str) -> Generator[bytes]:
     """The quarantine as pieces of a ``csv`` or ``xlsx`` file, in today's language; before the end, what there is yet.
 
     Both are written so that the file can be corrected in a spreadsheet and handed over again. Raises
-    ``ObjectNotFound`` when nothing has been read or it is lost, ``UnableToFitIntoExcel`` for what does not fit onto one
-    sheet: of a corrected file, one is read.
+    ``ObjectNotFound`` when nothing has been read, ``UnableToFitIntoExcel`` for what does not fit onto one sheet: of a
+    corrected file, one is read.
     """
-    needed = quarantine_key(package) if is_over(package) else set_aside_key(package)
-    if not is_readable(package) or not objects().exists(needed):
-        raise ObjectNotFound(needed)
+    if not is_readable(package):
+        raise ObjectNotFound(set_aside_key(package))
     heading = Layout.of(package).quarantine_heading()
     if form == "xlsx":
         rows = rows_aside(package, progress_of(package))

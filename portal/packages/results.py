@@ -1,6 +1,7 @@
 """What became of every row, as a stream in manifest order: the source of all downloads. Flat memory."""
 
 import heapq
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -32,6 +33,8 @@ from scheduler.records import (
 log = structlog.get_logger()
 RowEnd: TypeAlias = "tuple[Row | BadRow, Outcome]"
 QUARANTINE = "quarantine.jsonl.zst"
+REASON_LOST = "reason_lost"
+"""The code of a row that was set aside, but nobody knows any more why."""
 
 
 class UnableToAddUp(RuntimeError):
@@ -73,10 +76,15 @@ class Losses:
     """What of a package's objects is lost for good, found while its rows were put together all the same."""
 
     shards: set[int] = field(default_factory=set)
-    """Numbers of the shards of which a part, or the object with their rows, is lost."""
+    """Numbers of the shards of which a part is lost."""
     has_lost_columns: bool = False
     has_lost_reasons: bool = False
     has_lost_repeats: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is lost."""
+        return bool(self.shards) or self.has_lost_columns or self.has_lost_reasons or self.has_lost_repeats
 
 
 def outcomes(
@@ -86,15 +94,20 @@ def outcomes(
 
     With ``is_final``, all shards must have ended: rows that never ran are told too, and a row of a settled shard
     without its result raises :class:`UnableToAddUp`. What is lost raises too, unless ``losses`` takes note of it:
-    then such a row has failed, or is left out if nothing but the manifest knows of it any more.
+    then every row is told, one whose result is lost as failed.
     """
     repeats = _Repeats(package, store, losses)
+    unnamed = _Unnamed()
+    if repeats.are_lost:
+        unnamed.repeats = package.rows_repeated
     ended: Iterator[Outcome | RepeatedRow] = heapq.merge(
-        _set_aside(package, store, losses),
-        _of_shards(package, store, is_final=is_final, losses=losses),
+        _set_aside(package, store, losses, unnamed),
+        _of_shards(package, store, is_final=is_final, losses=losses, unnamed=unnamed),
         repeats.rows(),
         key=_row_of,
     )
+    if losses is not None:
+        ended = _gapless(ended, package.rows_total, unnamed)
     with keeping() as kept:
         for found in ended:
             if isinstance(found, Outcome):
@@ -102,12 +115,59 @@ def outcomes(
                 yield found
             elif outcome := repeats.outcome(found, kept):
                 yield outcome
-            elif is_final and losses is None:
+            elif is_final:
                 raise UnableToAddUp(f"row {found.row} repeats row {found.of}, which has no result")
 
 
 def _row_of(found: Outcome | RepeatedRow) -> int:
     return found.row
+
+
+class _Unnamed:
+    """Rows that are counted, but of which no object says any more which they are.
+
+    Those of a shard come one after the other between its neighbours' rows; a row that none of them can be was set
+    aside, or else repeats another.
+    """
+
+    def __init__(self) -> None:
+        self.set_aside = self.repeats = 0
+        self._of_shards: deque[tuple[int, Outcome]] = deque()
+
+    def of_shard(self, rows: int, ended: Outcome) -> None:
+        """So many rows of the next shard have ``ended`` so."""
+        if rows > 0:
+            self._of_shards.append((rows, ended))
+
+    def next(self, row: int) -> Outcome:
+        """How ``row`` ended, the next that no object names."""
+        if self._of_shards:
+            rows, ended = self._of_shards.popleft()
+            if rows > 1:
+                self._of_shards.appendleft((rows - 1, ended))
+            return replace(ended, row=row)
+        if self.set_aside > 0:
+            self.set_aside -= 1
+            return Outcome(row, ItemStatus.QUARANTINED, code=REASON_LOST)
+        if self.repeats <= 0:
+            raise UnableToAddUp(f"row {row} has no result")
+        self.repeats -= 1
+        return Outcome(row, ItemStatus.FAILED, code="platform_fault")
+
+
+def _gapless(
+    ended: Iterator[Outcome | RepeatedRow], rows_total: int, unnamed: _Unnamed
+) -> Iterator[Outcome | RepeatedRow]:
+    """``ended`` and, where rows are missing up to ``rows_total``, how they ended as far as anybody can tell."""
+    following = 1
+    for found in ended:
+        while following < found.row:
+            yield unnamed.next(following)
+            following += 1
+        yield found
+        following = found.row + 1
+    for row in range(following, rows_total + 1):
+        yield unnamed.next(row)
 
 
 class _Repeats:
@@ -122,6 +182,11 @@ class _Repeats:
             if losses is None:
                 raise
             losses.has_lost_repeats = True
+
+    @property
+    def are_lost(self) -> bool:
+        """Nobody knows any more which rows they are."""
+        return self._counts is None
 
     def rows(self) -> Iterator[RepeatedRow]:
         """The repeats in row order."""
@@ -138,19 +203,24 @@ class _Repeats:
         return None if found is None else replace(_decode(found), row=repeat.row, repeat_of=repeat.of)
 
 
-def _set_aside(package: Package, store: ObjectStore, losses: Losses | None) -> Iterator[Outcome]:
+def _set_aside(package: Package, store: ObjectStore, losses: Losses | None, unnamed: _Unnamed) -> Iterator[Outcome]:
     if not package.rows_set_aside:
         return
+    told = 0
     try:
         for found in load(store, set_aside_key(package), SetAsideRow):
+            told += 1
             yield Outcome(found.row, ItemStatus.QUARANTINED, code=found.code, detail=found.detail)
     except (ObjectNotFound, UnableToReadRecords):
         if losses is None:
             raise
         losses.has_lost_reasons = True
+        unnamed.set_aside = package.rows_set_aside - told
 
 
-def _of_shards(package: Package, store: ObjectStore, *, is_final: bool, losses: Losses | None) -> Iterator[Outcome]:
+def _of_shards(
+    package: Package, store: ObjectStore, *, is_final: bool, losses: Losses | None, unnamed: _Unnamed
+) -> Iterator[Outcome]:
     """Shards are cut in manifest order, so their rows one after the other are in manifest order as well."""
     for shard in list(
         package.shards.select_related("package").order_by("no")
@@ -161,7 +231,10 @@ def _of_shards(package: Package, store: ObjectStore, *, is_final: bool, losses: 
             for row, result in results.items()
         }
         if is_final and len(ended) < shard.items:
-            ended |= {row: _never_ran(shard, row, losses) for row in _rows_of(shard, store, losses) if row not in ended}
+            named = [row for row in _rows_of(shard, store, losses) if row not in ended]
+            ended |= {row: _never_ran(shard, row, losses) for row in named}
+            if missing := shard.items - len(ended):
+                unnamed.of_shard(missing, _never_ran(shard, 0, losses))
         yield from (ended[row] for row in sorted(ended))
 
 
@@ -180,7 +253,6 @@ def _rows_of(shard: Shard, store: ObjectStore, losses: Losses | None) -> list[in
     except (ObjectNotFound, UnableToReadRecords):
         if losses is None:
             raise
-        losses.shards.add(shard.no)
         return []
 
 
@@ -214,17 +286,13 @@ def rows_in_spite_of(losses: Losses, package: Package, *, store: ObjectStore) ->
     what no loss explains.
     """
     ended = outcomes(package, store=store, is_final=True, losses=losses)
-    outcome = next(ended, None)
     for row in _rows_that_were_read(package, losses):
-        if outcome is not None and outcome.row < row.number:
-            raise UnableToAddUp(f"row {outcome.row} has two results")
-        if outcome is not None and outcome.row == row.number:
-            yield row, outcome
-            outcome = next(ended, None)
-        elif losses.shards or losses.has_lost_reasons or losses.has_lost_repeats:
-            yield row, Outcome(row.number, ItemStatus.FAILED, code="platform_fault")
-        else:
-            raise UnableToAddUp(f"row {row.number} has no result")
+        outcome = next(ended, None)
+        if outcome is None or outcome.row != row.number:
+            raise UnableToAddUp(f"the result of row {outcome.row if outcome else 'none'} met row {row.number}")
+        yield row, outcome
+    if outcome := next(ended, None):
+        raise UnableToAddUp(f"row {outcome.row} is none of the manifest")
 
 
 def _rows_that_were_read(package: Package, losses: Losses) -> Iterator[Row | BadRow]:

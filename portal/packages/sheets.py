@@ -3,20 +3,18 @@
 import csv
 import io
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
 
+from portal.billing.cells import guarded
 from portal.packages.manifest.reading import RAW
 from portal.packages.models import Kind, Package
+from portal.packages.progress import OVER
 from scheduler.records import SetAsideRow
 
-_NUMBER = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?%?")
-_COMMAND_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
-"""The wide ones too: Excel takes them for the narrow ones where people write Chinese or Japanese."""
 _LINE_ENDS = (("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x85", "\\u0085"))
 """Legal inside JSON text, but taken for ends of lines by many readers."""
 
@@ -134,7 +132,7 @@ def _has_repeats(package: Package) -> bool:
     """Whether rows of ``package`` repeat others, in its own run or as they were corrected."""
     if package.rows_repeated or not package.rows_corrected:
         return package.rows_repeated > 0
-    return package.corrections.filter(rows_repeated__gt=0).exists()
+    return package.corrections.filter(state__in=OVER, rows_repeated__gt=0).exists()
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -158,25 +156,6 @@ def _cell(value: Any) -> Any:
 def _value(value: Any) -> Any:
     """A JSON value by itself, or as JSON where it has parts."""
     return _cell(value) if isinstance(value, dict | list) else value
-
-
-def guarded(cell: Any) -> Any:
-    """``cell`` with an apostrophe in front if a spreadsheet would take its text for a formula; numbers as they are.
-
-    Text that begins with apostrophes before such a start gets one more, so that :func:`unguarded` gives it back.
-    """
-    if isinstance(cell, str) and _would_command(cell) and not _NUMBER.fullmatch(cell):
-        return f"'{cell}"
-    return cell
-
-
-def unguarded(text: str) -> str:
-    """The text of which :func:`guarded` made ``text``: exactly one apostrophe less, if it has one."""
-    return text[1:] if text.startswith("'") and _would_command(text) else text
-
-
-def _would_command(text: str) -> bool:
-    return text.lstrip("'").startswith(_COMMAND_STARTS)
 
 
 class Lines(Protocol):

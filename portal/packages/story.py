@@ -102,6 +102,30 @@ def _columns_lost(_facts: Facts) -> str:
     return _("What was uploaded cannot be read any more by a fault on our side; rows without it have only their number")
 
 
+def _reasons_lost(_facts: Facts) -> str:
+    return _("Why rows were set aside was lost by a fault on our side; they stay in quarantine")
+
+
+def _aims_lost(facts: Facts) -> str:
+    rows = int(facts.get("rows", 0))
+    said = ngettext(
+        "Round %(round)s of corrections: which row %(rows)s corrected row is for was lost by our fault; it stays in "
+        "quarantine, its charge is to be corrected",
+        "Round %(round)s of corrections: which rows %(rows)s corrected rows are for was lost by our fault; they stay "
+        "in quarantine, their charge is to be corrected",
+        rows,
+    )
+    return said % {"round": facts.get("round", "?"), "rows": wording.count(rows)}
+
+
+def _corrected_lost(facts: Facts) -> str:
+    said = _(
+        "The corrected file of round %(round)s cannot be read any more by a fault on our side; its rows are shown "
+        "with their earlier columns"
+    )
+    return said % {"round": facts.get("round", "?")}
+
+
 def _repeats_lost(facts: Facts) -> str:
     rows = int(facts.get("rows", 0))
     said = ngettext(
@@ -153,6 +177,9 @@ _SENTENCES: dict[str, Callable[[Facts], str]] = {
     "completed": _finished,
     "results_lost": _results_lost,
     "columns_lost": _columns_lost,
+    "reasons_lost": _reasons_lost,
+    "aims_lost": _aims_lost,
+    "corrected_lost": _corrected_lost,
     "repeats_lost": _repeats_lost,
     "cancelled": _by(lambda: _("Cancelled; what had finished is kept")),
 }

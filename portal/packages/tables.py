@@ -3,22 +3,24 @@
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
+import structlog
 from django.utils.translation import gettext as _
 
 from portal.departments.refusals import Refusal
 from portal.packages import excel
+from portal.packages.ended import losses_told
 from portal.packages.excel import ExcelLines
 from portal.packages.manifest import UnableToRead
 from portal.packages.models import Package
-from portal.packages.overlay import losses_told
 from portal.packages.parquet import ParquetLines
 from portal.packages.progress import is_over
-from portal.packages.results import Outcome, RowEnd
+from portal.packages.results import Outcome, RowEnd, UnableToAddUp
 from portal.packages.sheets import Layout, Lines, csv_lines, json_lines
 from scheduler.objects import ObjectNotFound
 from scheduler.records import UnableToReadRecords
 
 Format: TypeAlias = Literal["jsonl", "csv", "xlsx", "parquet"]
+log = structlog.get_logger()
 PIECE = 1 << 16
 """Bytes that a download is handed over in: each piece costs a change of threads."""
 _TYPES = {"integer": "whole", "number": "number", "boolean": "flag"}
@@ -123,12 +125,14 @@ def streamed(package: Package, form: Format, rows: Iterator[RowEnd]) -> Generato
 
 
 def _lines(file: ResultFile, rows: Iterator[RowEnd]) -> Iterator[bytes]:
+    """The file line by line. What cannot be read breaks it off, so that no part of it passes for the whole."""
     yield file.start()
     try:
         for row, ended in rows:
             yield file.add(row.values, ended)
-    except (ObjectNotFound, UnableToRead, UnableToReadRecords):
-        pass  # discarded or read anew meanwhile: what was sent is all there is
+    except (ObjectNotFound, UnableToRead, UnableToReadRecords, UnableToAddUp):
+        log.exception("download broken off", action="download.broken")
+        raise
     yield file.end()
 
 

@@ -5,7 +5,9 @@ from contextlib import closing
 from itertools import chain, islice
 from typing import TypeVar
 
+from portal.packages.aims import Told
 from portal.packages.corrected import row_named
+from portal.packages.ended import ended_rows
 from portal.packages.long_cells import long_cells_key, too_long_for_excel
 from portal.packages.manifest import BadRow, Row
 from portal.packages.merging import quarantined
@@ -13,10 +15,8 @@ from portal.packages.models import Package
 from portal.packages.overlay import ELSEWHERE, Overlay, ended_rounds
 from portal.packages.seen import Seen, key_of
 from portal.packages.sheets import Layout
-from portal.packages.source import manifest_rows
 from portal.packages.store import objects
-from scheduler.objects import ObjectNotFound
-from scheduler.records import SetAsideRow, writing
+from scheduler.records import CorrectingRow, SetAsideRow, writing
 
 AT_ONCE = 1024
 """Ids that are looked up at once."""
@@ -39,16 +39,17 @@ class RowSet:
         return row >> 3 < len(self._bits) and bool(self._bits[row >> 3] & 1 << (row & 7))
 
 
-def with_targets(correction: Package, rows: Iterable[AnyRow], *, tell: Tell) -> Iterator[AnyRow]:
+def with_targets(correction: Package, rows: Iterable[AnyRow], aim: Told, *, tell: Tell) -> Iterator[AnyRow]:
     """``rows`` of a corrected file; those that are for no row in quarantine, or take another's id, as bad rows.
 
-    ``tell`` is called often while the corrected package is gone through; what it raises ends the reading.
+    ``aim`` is told which row in quarantine each of the others is for. ``tell`` is called often while the corrected
+    package is gone through; what it raises ends the reading.
     """
     package = correction.corrects
     assert package is not None
     in_quarantine = _in_quarantine(package)
     taken = _ids_taken(package, correction.id_column, in_quarantine, tell) if correction.id_column else None
-    aimed = _aimed(rows, Layout.of(package).row_column, in_quarantine, RowSet(package.rows_total))
+    aimed = _aimed(rows, Layout.of(package).row_column, in_quarantine, RowSet(package.rows_total), aim)
     return aimed if taken is None else _with_own_ids(aimed, correction.id_column, taken)
 
 
@@ -64,25 +65,19 @@ def keep_long_cells(correction: Package, *, tell: Tell) -> None:
 
 
 def _told(package: Package, tell: Tell) -> Iterator[SetAsideRow]:
-    try:
-        for group in _groups(quarantined(package)):
-            tell()
-            yield from group
-    except ObjectNotFound:  # lost: nothing can be compared with it
-        return
+    for group in _groups(quarantined(package)):
+        tell()
+        yield from group
 
 
 def _in_quarantine(package: Package) -> RowSet:
     found = RowSet(package.rows_total)
-    try:
-        for aside in quarantined(package):
-            found.add(aside.row)
-    except ObjectNotFound:  # lost: nothing can be shown to be in quarantine
-        return RowSet(package.rows_total)
+    for aside in quarantined(package):
+        found.add(aside.row)
     return found
 
 
-def _aimed(rows: Iterable[AnyRow], row_column: str, in_quarantine: RowSet, met: RowSet) -> Iterator[AnyRow]:
+def _aimed(rows: Iterable[AnyRow], row_column: str, in_quarantine: RowSet, met: RowSet, aim: Told) -> Iterator[AnyRow]:
     """Each row that is readable, if it names a row in quarantine that no line before it has named."""
     for row in rows:
         if isinstance(row, BadRow):
@@ -97,16 +92,17 @@ def _aimed(rows: Iterable[AnyRow], row_column: str, in_quarantine: RowSet, met: 
             yield BadRow(row.number, "row_repeated", {"row": target}, row.values)
         else:
             met.add(target)
+            aim(CorrectingRow(row.number, target))
             yield row
 
 
 def _ids_taken(package: Package, id_column: str, in_quarantine: RowSet, tell: Tell) -> Seen:
     """The ids of every row of the package that is not in quarantine, as they are now."""
     taken = Seen()
-    with closing(Overlay(package, ended_rounds(package))) as overlay, manifest_rows(package) as manifest:
-        for group in _groups(overlay.beside(manifest, lambda row: row.number)):
+    with closing(Overlay(package, ended_rounds(package))) as overlay:
+        for group in _groups(overlay.beside(ended_rows(package), lambda found: found[1].row)):
             tell()
-            found = [(row.number, laid.values if laid else row.values) for row, laid in group]
+            found = [(row.number, {**row.values, **laid.values} if laid else row.values) for (row, _), laid in group]
             own = {row: _id_of(values, id_column) for row, values in found if row not in in_quarantine}
             taken.add([key_of(id_.encode()) for id_ in own.values()], list(own))
     return taken

@@ -127,6 +127,15 @@ def test_the_csv_has_every_entry_exactly_and_nothing_that_runs(world: World) -> 
     assert bill_csv(draft_bill(department=world.retail, month=MARCH, now=NOW)) == payload
 
 
+@pytest.mark.parametrize("start", ["=", "＝", "＋", "－", "＠", "'=", "\n="])
+def test_no_cell_of_the_csv_runs_however_its_formula_begins(world: World, start: str) -> None:
+    name = f"{start}1+1"
+    settle(world, NOW, package_name=name)
+    payload = bill_csv(draft_bill(department=world.retail, month=MARCH, now=NOW))
+    rows = list(csv.DictReader(io.StringIO(payload.decode("utf-8-sig"), newline="")))
+    assert rows[0]["package"] == f"'{name}"
+
+
 def text_of(pdf: bytes) -> str:
     return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(pdf)).pages)
 

@@ -11,9 +11,9 @@ import python_calamine
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from portal.billing.cells import unguarded
 from portal.packages import excel
 from portal.packages.excel import MOST_IN_A_CELL, ExcelLines
-from portal.packages.sheets import unguarded
 from tests.manifests import read
 
 CONTROLS = "".join(map(chr, range(32))).translate({9: None, 10: None, 13: None})
@@ -50,6 +50,7 @@ def test_texts_stay_texts(text: str) -> None:
 @given(PLAIN, PLAIN)
 @example("_x0041_x0042_", "\r\n\t\x7f\ufffe")
 @example("_x005F_", "_x000d_")
+@example(CONTROLS[1:], "_x0000_")
 def test_any_text_comes_back_through_our_own_reader(one: str, other: str) -> None:
     (row,) = read(workbook(["a", "b"], [["x" + one, other + "x"]]), "results.xlsx")
     assert row.values == {"a": "x" + one, "b": other + "x"}

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portal.billing.cells import guarded, unguarded
 from portal.packages.models import Package
 from portal.packages.results import Outcome
-from portal.packages.sheets import Layout, csv_lines, guarded, json_lines, unguarded
+from portal.packages.sheets import Layout, csv_lines, json_lines
 
 
 @pytest.mark.parametrize(
