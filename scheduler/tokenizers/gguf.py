@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 from jinja2 import TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from scheduler.model_file import model_file
+from scheduler.tokenizers.chat_template import ChatTemplate
 from scheduler.tokenizers.port import ChatMessage, UnableToRenderChat
 
 CACHE_VERSION = 1
@@ -48,12 +48,10 @@ class GgufTokenizer:
 
     def __init__(self, facts: GgufFacts) -> None:
         self._tokenizer = Tokenizer.from_str(facts.tokenizer_json)
-        self._facts = facts
         self._extra = 1 if facts.adds_bos else 0
         self._longest, self._passed_over = _bounds(self._tokenizer)
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-        environment.globals["raise_exception"] = _raise_exception
-        self._template = environment.from_string(facts.chat_template)
+        bos_token = "" if facts.adds_bos else facts.bos_token  # llama.cpp adds it itself
+        self._template = ChatTemplate(facts.chat_template, bos_token=bos_token, eos_token=facts.eos_token)
 
     @classmethod
     def of(cls, location: str) -> "GgufTokenizer":
@@ -72,12 +70,7 @@ class GgufTokenizer:
     def render(self, messages: Sequence[ChatMessage]) -> str:
         """The text of the whole prompt, ready for the answer. Raises ``UnableToRenderChat``."""
         try:
-            return self._template.render(
-                messages=messages,
-                add_generation_prompt=True,
-                bos_token="" if self._facts.adds_bos else self._facts.bos_token,  # llama.cpp adds it itself
-                eos_token=self._facts.eos_token,
-            )
+            return self._template.render(messages)
         except (TemplateError, *_FAULTS_OF_TEMPLATES) as error:
             raise UnableToRenderChat(str(error)) from error
 
@@ -100,11 +93,6 @@ class GgufTokenizer:
 
 _opened: dict[str, GgufTokenizer] = {}
 _lock = threading.Lock()
-
-
-def _raise_exception(message: str) -> None:
-    """What chat templates call when they cannot render a conversation."""
-    raise TemplateError(message)
 
 
 def _bounds(tokenizer: Tokenizer) -> tuple[int, bytes]:
