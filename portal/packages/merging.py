@@ -159,20 +159,29 @@ def merge(*, package_id: UUID, clock: Clock = timezone.now) -> None:
         return
     rounds = ended_rounds(package)
     last, before = rounds[-1].round if rounds else 0, package.merged_round
-    told = losses_told(package)
-    written = _written(package, rounds, clock, told)
+    written = _written(package, rounds, clock, losses_told(package))
     with transaction.atomic():
-        lost = _told_anew(package, written, told, clock())
+        if not _is_as_it_was(package, rounds):
+            log.info("merged or corrected meanwhile", action="merge.superseded", package=str(package_id))
+            return
+        lost = _told_anew(package, written, losses_told(package), clock())
         _check(package, written, rounds, clock())
         counts = written.tally.by_status, written.tally.by_reason
         content = report(package, *counts, state=PackageState(package.state), lost=lost)
         objects().put(f"{_folder(package, rounds)}/report.json", content)
-        mine = Package.objects.across_departments().filter(pk=package.pk, merged_round=before)
-        is_mine = mine.update(merged_round=last, tables_round=None, touched_at=clock()) == 1
-    if is_mine and before and before != last:
+        mine = Package.objects.across_departments().filter(pk=package.pk)
+        mine.update(merged_round=last, tables_round=None, touched_at=clock())
+    if before and before != last:
         objects().delete_prefix(f"{package.prefix}/out/{before}/")
     enqueue_tables(package)
     log.info("files written anew", action="merge", package=str(package.pk), round=last)
+
+
+def _is_as_it_was(package: Package, rounds: list[Package]) -> bool:
+    """Lock ``package``; whether no other run has written its files and no further correction has ended meanwhile."""
+    locked = Package.objects.across_departments().select_for_update().get(pk=package.pk)
+    package.rows_corrected = locked.rows_corrected
+    return locked.merged_round == package.merged_round and ended_rounds(package) == rounds
 
 
 def _lacks_files(package: Package) -> bool:

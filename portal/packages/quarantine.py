@@ -123,14 +123,10 @@ def listing_of(package: Package, progress: Progress, code: str, number: int) -> 
     return Listing(reason, tuple(islice(found, (number - 1) * PER_PAGE, number * PER_PAGE)), number, pages)
 
 
-def _counted(package: Package) -> dict[str, int] | None:
-    """The counts as the files have them, or as they are while the files are about to be written anew."""
-    if not is_behind(package):
-        return _reported(package)
-    try:
-        return Counter(aside.code for aside in quarantined(package))
-    except ObjectNotFound:
-        return None
+def _counted(package: Package) -> dict[str, int]:
+    """The counts as the files have them, or as they are while files are about to be written anew."""
+    reported = None if is_behind(package) else _reported(package)
+    return Counter(aside.code for aside in quarantined(package)) if reported is None else reported
 
 
 def _reported(package: Package) -> dict[str, int] | None:

@@ -259,11 +259,13 @@ def test_a_report_that_is_lost_is_written_anew_and_meanwhile_told_of(
 ) -> None:
     asked: list[Package] = []
     monkeypatch.setattr(downloads, "enqueue", asked.append)
-    before = objects().get(f"{root.out}/report.json")
+    before, reported_before = objects().get(f"{root.out}/report.json"), reported(root)
     objects().delete(f"{root.out}/report.json")
     with pytest.raises(downloads.UnableToDownloadYet, match="tell an operator") as refused:
         downloaded(root, "report.json")
     assert (refused.value.code, asked) == ("file_lost", [root])
+    reasons = {reason.code: reason.rows for reason in quarantine.reasons_of(root, progress_of(root))}
+    assert reasons == reported_before["quarantined_by_reason"]
     merging.merge(package_id=root.pk)
     assert downloaded(root, "report.json") == before
 
@@ -285,6 +287,24 @@ def test_only_corrections_that_have_ended_bring_a_column_for_repeats(world: Worl
     tabulate(package_id=root.pk)
     assert {tuple(lines(root, form)[0]) for form in FORMS} == {tuple(results(root)[0])}
     assert "slackwater_repeat_of" not in results(root)[0]
+
+
+def test_a_merge_that_another_overtakes_changes_nothing(
+    root: Package, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = ended(read(submitted(root, "slackwater_row,id,text\n5,5,five\n", world)), world)
+    objects().delete_prefix(f"{lost.prefix}/")
+    write, overtaking = merging._written, iter([True])
+
+    def written(*args: Any) -> Any:
+        if next(overtaking, False):
+            merging.merge(package_id=root.pk)
+        return write(*args)
+
+    monkeypatch.setattr(merging, "_written", written)
+    merging.merge(package_id=root.pk)
+    assert agreed(root) == {"succeeded": 14, "quarantined": 6}
+    assert root.timeline.filter(code="aims_lost").count() == 1
 
 
 def test_files_cut_short_on_the_disk_are_filled_up(root: Package) -> None:
