@@ -34,7 +34,20 @@ _VALUES = [
     (date(2026, 3, 1), pa.date32(), "2026-03-01"),
     (datetime(2026, 3, 1, 8, 30), pa.timestamp("ns"), "2026-03-01 08:30:00"),
     (datetime(2026, 3, 1, 8, 30), pa.timestamp("ms", "Asia/Shanghai"), "2026-03-01 16:30:00+08:00"),
+    (1, pa.timestamp("ns", "UTC"), "1970-01-01 00:00:00.000000001+00:00"),
+    (-1, pa.timestamp("ms"), "1969-12-31 23:59:59.999000"),
+    (0, pa.timestamp("s", "Mars/Phobos"), "1970-01-01 00:00:00+00:00"),
+    (0, pa.timestamp("s", "-03:30"), "1969-12-31 20:30:00-03:30"),
     (time(8, 30), pa.time64("us"), "08:30:00"),
+    (61_000_000_001, pa.time64("ns"), "00:01:01.000000001"),
+    (90_000_000_001, pa.duration("ns"), "0:01:30.000000001"),
+    ([0.1, 7.0, float("nan"), float("inf"), None], pa.list_(pa.float32()), "[0.1,7,null,null,null]"),
+    ([float("nan"), 0.1, 1e21], pa.list_(pa.float64()), "[null,0.1,1000000000000000000000]"),
+    ([("a", 0.5), ("b", None)], pa.map_(pa.string(), pa.float32()), '[["a",0.5],["b",null]]'),
+    ([{"a": [True, None]}, None], pa.list_(pa.struct({"a": pa.list_(pa.bool_())})), '[{"a":[true,null]},null]'),
+    ([b"\xff", b"x"], pa.list_(pa.binary()), '["ff","x"]'),
+    ([1, 2], pa.list_(pa.timestamp("ns"), 2),
+     '["1970-01-01 00:00:00.000000001","1970-01-01 00:00:00.000000002"]'),
     ([1, None], pa.list_(pa.int8()), "[1,null]"),
     ({"a": date(2026, 3, 1), "b": "好"}, pa.struct({"a": pa.date32(), "b": pa.string()}),
      '{"a":"2026-03-01","b":"好"}'),
@@ -61,6 +74,61 @@ def test_bytes_that_are_no_text_set_their_row_aside_and_name_the_column() -> Non
     detail = {"problem": "binary_value", "line": 1, "column": "raw"}
     assert bad == BadRow(1, "malformed_row", detail, {"id": "x", "raw": ""})
     assert good == Row(2, {"id": "y", "raw": "fine"})
+
+
+def test_a_nul_character_sets_its_row_aside() -> None:
+    bad, good = read(_parquet({"id": pa.array(["x", "y"]), "t": pa.array(["a\0", "b"])}), "a.parquet")
+    assert isinstance(bad, BadRow)
+    assert (bad.detail["problem"], bad.detail["column"], good.number) == ("nul_character", "t", 2)
+
+
+def _nulls(rows: int, columns: int) -> bytes:
+    return _parquet({f"c{number}": pa.nulls(rows, pa.string()) for number in range(columns)})
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(25_000_000, 1), (1_000_000, 30)])
+def test_a_file_that_claims_rows_beyond_its_size_is_refused_before_they_are_read(rows: int, columns: int) -> None:
+    with pytest.raises(UnableToRead, match="too_many_rows") as error:
+        reading_of(_nulls(rows, columns), "a.parquet")
+    assert error.value.details == {"problem": "claimed_rows", "rows": rows}
+
+
+_UNSHOWABLE = {
+    "timestamp": pa.array([2**62, 0], pa.int64()).view(pa.timestamp("us")),
+    "near the last year, in a zone": pa.array([253402300799, 0], pa.int64()).view(pa.timestamp("s", "Asia/Shanghai")),
+    "date32": pa.array([2**30, 0], pa.int32()).view(pa.date32()),
+    "date64": pa.array([2**62, 0], pa.int64()).view(pa.date64()),
+    "duration": pa.array([2**62, 0], pa.int64()).view(pa.duration("s")),
+    "time": pa.array([-1, 0], pa.int64()).view(pa.time64("ns")),
+    "within a list": pa.array([[2**62], [0]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us"))),
+}
+
+
+@pytest.mark.parametrize("values", _UNSHOWABLE.values(), ids=_UNSHOWABLE)
+def test_a_value_out_of_range_sets_its_row_aside_and_names_the_column(values: pa.Array) -> None:
+    bad, good = read(_parquet({"id": pa.array(["x", "y"]), "when": values}), "a.parquet")
+    assert isinstance(bad, BadRow)
+    assert (bad.code, bad.detail) == ("malformed_row", {"problem": "value_not_shown", "line": 1, "column": "when"})
+    assert bad.values["id"] == "x"
+    assert isinstance(good, Row)
+
+
+def _not_utf8() -> pa.Array:
+    return pa.array([b"a\xff", "好".encode(), None]).view(pa.string())
+
+
+def test_a_text_that_is_not_utf_8_sets_its_row_aside_with_what_of_it_can_be_read() -> None:
+    bad, *good = read(_parquet({"id": pa.array(["x", "y", "z"]), "text": _not_utf8()}), "a.parquet")
+    assert bad == BadRow(1, "undecodable", {"line": 1, "column": "text"}, {"id": "x", "text": "a\ufffd"})
+    assert good == [Row(2, {"id": "y", "text": "好"}), Row(3, {"id": "z", "text": ""})]
+
+
+def test_a_nul_character_sets_its_row_aside_and_no_column_is_named_with_one() -> None:
+    data = _parquet({"id": pa.array(["a", "b"]), "x\0y": pa.array(["c\0", "d"]), "\0raw": pa.array(["e", "f"])})
+    bad, good = read(data, "a.parquet")
+    assert isinstance(bad, BadRow)
+    assert (bad.code, bad.detail["problem"], bad.detail["column"]) == ("malformed_row", "nul_character", "x␀y")
+    assert good == Row(2, {"id": "b", "x␀y": "d", "␀raw": "f"})
 
 
 def test_a_column_of_bytes_alone_is_named_before_anything_is_read() -> None:

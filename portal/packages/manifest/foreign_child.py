@@ -1,19 +1,19 @@
 """Reads one file of a format whose library cannot be bounded from within, in a process of its own.
 
-Run as a script by :mod:`portal.packages.manifest.foreign`, with no more of the portal than this file: standard input
-is the file, standard output gets lines of JSON. The first says what the file is, each further one is a list of rows,
-or of columns, the last is ``{"end": true}`` or ``{"error": code, …facts}``. Whatever happens here ends this process
-alone.
+Run as a script by :mod:`portal.packages.manifest.foreign`, with no more of the portal than this file and
+``arrow_texts``: standard input is the file, standard output gets lines of JSON. The first says what the file is, each
+further one is a list of rows, or of columns, the last is ``{"end": true}`` or ``{"error": code, …facts}``. Whatever
+happens here ends this process alone.
 """
 
-import datetime
-import decimal
+import importlib.util
 import json
 import mmap
 import os
 import resource
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -91,19 +91,29 @@ def read_xls(wished: str) -> None:
     names = [book.sheet_names()[at] for at in ordered if hidden[at] < 2]
     if wished and wished not in names:
         raise Unreadable("unknown_sheet", sheet=wished[:255])
-    for name in [wished] if wished else names:
-        sheet = book.sheet_by_name(name)
-        if wished or any(ctype not in _EMPTY for at in range(sheet.nrows) for ctype in sheet.row_types(at)):
-            break
-        book.unload_sheet(name)
-    else:
-        raise Unreadable("no_sheet")
+    sheet = book.sheet_by_name(wished or _likely(book, names))
     merged = [[top + 1, left + 1, bottom, right] for top, bottom, left, right in sheet.merged_cells]
-    say({"sheet": name, "sheets": names, "is_mac": book.datemode == 1, "merged": merged})
+    say({"sheet": sheet.name, "sheets": names, "is_mac": book.datemode == 1, "merged": merged})
     say_rows(_xls_rows(book, sheet))
 
 
 _EMPTY: Final = (0, 6)
+
+
+def _likely(book: Any, names: list[str]) -> str:
+    """The first sheet with two rows or more, or else with one."""
+    lone = ""
+    for name in names:
+        sheet = book.sheet_by_name(name)
+        filled = (at for at in range(sheet.nrows) if any(ctype not in _EMPTY for ctype in sheet.row_types(at)))
+        rows = sum(1 for _at in islice(filled, 2))
+        if rows == 2:
+            return name
+        book.unload_sheet(name)
+        lone = lone or (name if rows else "")
+    if not lone:
+        raise Unreadable("no_sheet")
+    return lone
 
 
 class _Nowhere:
@@ -170,10 +180,15 @@ def _not_xls(why: str) -> Unreadable:
 # --- .parquet -----------------------------------------------------------------------------------------------------
 
 ROWS_AT_ONCE: Final = 512
+MOST_ROWS: Final = 50_000_000
+MOST_CELLS: Final = 1_000_000_000
+FEW_CELLS: Final = 20_000_000
+MOST_CELLS_PER_BYTE: Final = 100
+"""A file with more than a few cells that claims more is made of nothing but repetitions: no manifest is."""
 
 
 def read_parquet(_wished: str) -> None:
-    """Columns of texts, a few hundred rows at a time: ``""`` for nulls, ``null`` for bytes that are no text."""
+    """Columns of texts, a few hundred rows at a time: ``""`` for nulls, ``[problem, shown]`` for what has no text."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -187,11 +202,24 @@ def read_parquet(_wished: str) -> None:
         _say_parquet(parquet)
 
 
+def _texts() -> Callable[[Any], list[Any]]:
+    """What makes texts of columns: a file beside this one, which is no package here."""
+    spec = importlib.util.spec_from_file_location("arrow_texts", Path(__file__).with_name("arrow_texts.py"))
+    if spec is None or spec.loader is None:
+        raise AssertionError
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: Callable[[Any], list[Any]] = module.texts
+    return found
+
+
 def _say_parquet(parquet: Any) -> None:
+    texts = _texts()
     all_names = parquet.schema_arrow.names
     places = [at for at, name in enumerate(all_names) if not name.startswith("__index_level_")]
     names = [all_names[at] for at in places]
     about = {"columns": names, "rows": parquet.metadata.num_rows}
+    _refuse_claims(parquet.metadata.num_rows, len(names))
     if len(names) > MOST_COLUMNS or not parquet.metadata.num_rows:
         say(about)
         return
@@ -199,115 +227,53 @@ def _say_parquet(parquet: Any) -> None:
     for number, piece in enumerate(pieces):
         columns = [piece.column(at) for at in places]
         if number == 0:
-            _refuse_bytes(names, columns)
+            _refuse_bytes(names, columns, texts)
             say(about)
-        _say_columns(columns, piece.num_rows)
+        _say_columns(columns, piece.num_rows, texts)
 
 
-def _refuse_bytes(names: list[str], columns: list[Any]) -> None:
+def _refuse_claims(rows: int, columns: int) -> None:
+    """A few bytes can stand for any number of rows: what cannot be meant is refused before one is read."""
+    if rows > MOST_ROWS or rows * columns > MOST_CELLS:
+        raise Unreadable("too_many_rows", rows=rows, limit=min(MOST_ROWS, MOST_CELLS // max(columns, 1)))
+    if rows * columns > max(FEW_CELLS, MOST_CELLS_PER_BYTE * Path(FILE).stat().st_size):
+        raise Unreadable("too_many_rows", problem="claimed_rows", rows=rows)
+
+
+def _refuse_bytes(names: list[str], columns: list[Any], texts: Callable[[Any], list[Any]]) -> None:
     """A column in which the first rows have nothing but bytes that are no text is one of images or the like."""
     for name, column in zip(names, columns, strict=True):
-        texts = _texts(column)
-        if None in texts and not any(texts):
+        found = [cell for cell in texts(column) if cell]
+        if found and all(cell[0] == "binary_value" for cell in found):
             raise Unreadable("binary_column", column=name[:255])
 
 
-def _say_columns(columns: list[Any], rows: int) -> None:
+def _say_columns(columns: list[Any], rows: int, texts: Callable[[Any], list[Any]]) -> None:
     """One line of JSON for so many rows, or several where their texts are long."""
-    texts = [_texts(column) for column in columns]
-    sizes = [sum(len(text or "") for text in column) for column in texts]
-    if sum(sizes) <= MOST_LINE:
-        say(texts)
+    cells = [texts(column) for column in columns]
+    if sum(len(_shown(cell)) for column in cells for cell in column) <= MOST_LINE:
+        say(cells)
     elif rows == 1:
-        say([[text] for text in _cut([column[0] for column in texts])])
+        say([[cell] for cell in _cut([column[0] for column in cells])])
     else:
-        del texts
+        del cells
         half = rows // 2
-        _say_columns([column.slice(0, half) for column in columns], half)
-        _say_columns([column.slice(half) for column in columns], rows - half)
+        _say_columns([column.slice(0, half) for column in columns], half, texts)
+        _say_columns([column.slice(half) for column in columns], rows - half, texts)
 
 
-def _cut(row: list[str | None]) -> list[str | None]:
+def _cut(row: list[Any]) -> list[Any]:
     """As much of a row as shows that it is too long."""
     left = MOST_LINE
-    for at, text in enumerate(row):
-        row[at] = text and text[: min(MOST_TEXT, left)]
-        left -= len(row[at] or "")
+    for at, cell in enumerate(row):
+        text = _shown(cell)[: min(MOST_TEXT, left)]
+        row[at] = text if isinstance(cell, str) else [cell[0], text]
+        left -= len(text)
     return row
 
 
-def _texts(array: Any) -> list[str | None]:
-    """The values of a column as text, ``""`` for nulls, ``None`` for bytes that are no text."""
-    import pyarrow as pa
-
-    kind = array.type
-    if pa.types.is_dictionary(kind):
-        array = array.dictionary_decode()
-        kind = array.type
-    if isinstance(kind, pa.BaseExtensionType):
-        return _texts(array.storage) if not hasattr(kind, "__uuid__") else _plain(array, str)
-    if pa.types.is_timestamp(kind):
-        return _plain(array.cast(pa.timestamp("us", kind.tz), safe=False), _moment)
-    if pa.types.is_float32(kind) or pa.types.is_float16(kind):
-        return _plain(array.cast(pa.float32()).cast(pa.string()), _shortest)
-    return _plain(array, _PLAIN.get(str(kind), _other))
-
-
-def _plain(array: Any, text_of: Callable[[Any], str | None]) -> list[str | None]:
-    return ["" if value is None else text_of(value) for value in array.to_pylist()]
-
-
-def _other(value: Any) -> str | None:
-    """Any value by what Python makes of it; values within values as JSON."""
-    match value:
-        case str():
-            return value
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case bytes():
-            return _decoded(value)
-        case float():
-            return _shortest(repr(value))
-        case decimal.Decimal():
-            return f"{value:f}"
-        case datetime.datetime():
-            return _moment(value)
-        case list() | dict() | tuple():
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_within_json)
-    return str(value)
-
-
-def _within_json(value: Any) -> str:
-    text = _other(value)
-    return value.hex() if text is None else text
-
-
-def _decoded(value: bytes) -> str | None:
-    """Older writers do not say which bytes are text; what is UTF-8 is taken for it."""
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
-
-
-def _moment(value: datetime.datetime) -> str:
-    return value.isoformat(sep=" ")
-
-
-def _shortest(digits: str) -> str:
-    """A number without exponent and without ``.0``; what is no number is nothing."""
-    number = decimal.Decimal(digits)
-    if number.is_nan():
-        return ""
-    text = f"{number:f}" if number.is_finite() else digits
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-_PLAIN: Final[dict[str, Callable[[Any], str | None]]] = {
-    "string": str, "large_string": str, "int8": str, "int16": str, "int32": str, "int64": str,
-    "uint8": str, "uint16": str, "uint32": str, "uint64": str, "double": lambda value: _shortest(repr(value)),
-}  # fmt: skip
+def _shown(cell: Any) -> str:
+    return str(cell if isinstance(cell, str) else cell[1])
 
 
 # --- the process --------------------------------------------------------------------------------------------------
