@@ -135,6 +135,7 @@ def test_what_a_person_says_comes_before_what_is_found(
         ({"delimiter": '"'}, "unusable_delimiter"),
         ({"quote": "\n"}, "unusable_quote"),
         ({"quote": ",", "delimiter": ","}, "unusable_quote"),
+        ({"quote": ","}, "unusable_quote"),
     ],
 )
 def test_a_wish_that_does_not_fit_is_refused(wish: dict[str, Any], code: str) -> None:
@@ -171,7 +172,43 @@ def test_a_line_with_broken_bytes_costs_its_own_object_alone() -> None:
     ]  # fmt: skip
     assert found[1].values == {RAW: '{"a":"�"}'}
     row, _ = read(b'{"a":"\\u0000"}\n{"a":"x"}\n', "a.jsonl")
-    assert row == BadRow(1, "malformed_row", {"problem": "nul_line", "line": 1}, {RAW: '{"a":"\\u0000"}'})
+    detail = {"problem": "nul_character", "line": 1, "column": "a"}
+    assert row == BadRow(1, "malformed_row", detail, {RAW: '{"a":"\\u0000"}'})
+
+
+@pytest.mark.parametrize(
+    ("line", "column"),
+    [
+        (r'{"id":"1","a":"x\ud83d"}', "a"),
+        (r'{"id":"1","a":{"b":["\udc00"]}}', "a"),
+        (r'{"id":"1","\ud83da":"x"}', "\ufffda"),
+    ],
+)
+def test_half_a_character_sets_its_row_aside_and_names_the_key(line: str, column: str) -> None:
+    bad, good = read(f"{line}\n".encode() + rb'{"id":"2","a":"\ud83d\ude00"}', "a.jsonl")
+    detail = {"problem": "half_character", "line": 1, "column": column}
+    assert bad == BadRow(1, "malformed_row", detail, {RAW: line})
+    assert good == Row(2, {"id": "2", "a": "😀"})
+
+
+def test_a_person_says_that_there_is_one_column() -> None:
+    texts = ["Well, it broke.", 'She said "no"; twice', "a\tb|c"]
+    data = "\n".join(["text", *texts]).encode()
+    assert read_as(data, delimiter="") == [Row(at, {"text": text}) for at, text in enumerate(texts, start=1)]
+    reading = wished(data, delimiter="")
+    assert (reading.delimiter, reading.columns, reading.certainties["delimiter"]) == ("", ("text",), "chosen")
+    assert read_as(b'text\n"two\nlines, one text"\nb\n', delimiter="") == [
+        Row(1, {"text": "two\nlines, one text"}), Row(2, {"text": "b"})
+    ]  # fmt: skip
+    stray = b'text\n"no" she said\n"yes" he said\n"well" they said\n'
+    assert read_as(stray, delimiter="")[0].values["text"] == '"no" she said'
+    assert read_as(b"a,b\nc,d\n", delimiter="", has_heading=False)[1] == Row(2, {"column_1": "c,d"})
+
+
+def test_it_is_known_in_which_line_the_heading_stands() -> None:
+    assert [reading_of(data).first_line for data in (b"id,t\n1,a\n", b"\n\nid,t\n1,a\n", b"sep=,\nid,t\n1,a\n")] == [
+        1, 3, 2,
+    ]  # fmt: skip
 
 
 def test_a_heading_with_broken_bytes_is_a_heading() -> None:

@@ -4,12 +4,12 @@ Rows that are as they should be take the shortest way; only for others is it loo
 """
 
 import csv
+import re
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from portal.packages.manifest.blanks import Numbering
-from portal.packages.manifest.decoding import readable
 from portal.packages.manifest.lines import CutLine, Lines, RecordTooLong, too_long
 from portal.packages.manifest.reading import (
     MAX_FIELD,
@@ -23,17 +23,16 @@ from portal.packages.manifest.reading import (
     checked_columns,
 )
 from portal.packages.manifest.spoiled import spoiled
+from portal.packages.manifest.swallowed import FEW_LINES, has_swallowed_rows
 
 if TYPE_CHECKING:
     from _csv import Reader
 
 csv.field_size_limit(MAX_FIELD)  # holds for the whole process; an unclosed quote must not swallow a file into memory
 
-SUSPECT_LINES = 100
-"""A field with more lines is looked at: is it a long text, or did a stray quotation mark swallow rows?"""
-SUSPECT_LINES_ALONE = 1_000
-"""The same where rows have one column, so that any line of a text looks like a row."""
-SWALLOWED_SHARE = 0.8
+_NOTE = re.compile(r"""(?P<around>"?)sep=(?P<delimiter>[^"'\r\n\0])(?P=around)""", re.IGNORECASE)
+_NEVER = "\udcfe"
+"""Delimits a file of one column: half a surrogate pair that no decoding yields."""
 
 
 def describe(stream: BinaryIO, reading: Reading) -> Reading:
@@ -41,8 +40,10 @@ def describe(stream: BinaryIO, reading: Reading) -> Reading:
     file = _File(stream, reading)
     first = file.first_fields()
     if not reading.has_heading:
-        return replace(reading, columns=checked_columns([f"column_{at}" for at in range(1, len(first) + 1)]))
-    file.reading = replace(reading, columns=checked_columns([readable(name) for name in first]))
+        columns = checked_columns([f"column_{at}" for at in range(1, len(first) + 1)])
+        return replace(reading, columns=columns, first_line=file.first_at)
+    columns = checked_columns(first)
+    file.reading = replace(reading, columns=columns, first_line=file.first_at)
     for _row in file.rows(first):
         return file.reading
     raise UnableToRead("no_rows")
@@ -58,11 +59,18 @@ def rows(stream: BinaryIO, reading: Reading) -> Rows:
     yield from file.rows(first)
 
 
+def noted_delimiter(line: str) -> str:
+    """The delimiter that a line such as ``sep=;`` tells Excel, and nothing for any other line."""
+    noted = _NOTE.fullmatch(line.rstrip("\r\n"))
+    return noted["delimiter"] if noted else ""
+
+
 def parsed(lines: Iterator[str], reading: Reading) -> "Reader":
     """The standard library's reader for ``lines`` that are written as ``reading`` says."""
+    delimiter = reading.delimiter or _NEVER
     if not reading.quote:
-        return csv.reader(lines, delimiter=reading.delimiter, quoting=csv.QUOTE_NONE, strict=True)
-    return csv.reader(lines, delimiter=reading.delimiter, quotechar=reading.quote, strict=True)
+        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
+    return csv.reader(lines, delimiter=delimiter, quotechar=reading.quote, strict=True)
 
 
 class _File:
@@ -72,7 +80,8 @@ class _File:
         self.reading = reading
         self._lines = Lines(stream, reading.encoding)
         self._numbering = Numbering()
-        self._first_at = 1
+        self.first_at = 1
+        """The line of the heading, or of the first row where there is none."""
         self._begin()
 
     def _begin(self) -> None:
@@ -87,11 +96,10 @@ class _File:
 
     def first_fields(self) -> list[str]:
         """The fields of the first line that has some; a heading must be right itself, it has no rows beside it."""
-        noted = f"sep={self.reading.delimiter}"
         while (fields := self._fields_above_rows()) is not None:
-            self._first_at, raw = self._lines.first, self._lines.raw(self._last)
+            self.first_at, raw = self._lines.first, self._lines.raw(self._last)
             self._lines.first = self._last + 1
-            if not _is_blank(fields) and raw.strip('"').casefold() != noted:  # a note to Excel is no heading
+            if not _is_blank(fields) and not noted_delimiter(raw):  # a note to Excel is no heading
                 return fields
         raise UnableToRead("empty_file")
 
@@ -108,7 +116,7 @@ class _File:
 
     def back_to_first(self) -> None:
         """The line that was taken for a heading is a row."""
-        self._lines.first = self._first_at
+        self._lines.first = self.first_at
         self._begin()
 
     def rows(self, heading: list[str]) -> Rows:
@@ -129,7 +137,7 @@ class _File:
                     and start != heading_start
                     and not start.isspace()
                     and not lines.is_suspect
-                    and last - lines.first < SUSPECT_LINES
+                    and last - lines.first < FEW_LINES - 1
                 ):
                     if numbering.held:
                         yield from numbering.released()
@@ -155,9 +163,9 @@ class _File:
         lines, record, first = self._lines, self._lines.record(last), self._lines.first
         if lines.is_suspect and any(type(line) is CutLine for line in record):
             return self._first_alone(last)
-        is_odd = len(record) > SUSPECT_LINES or (fields and len(fields) != len(self.reading.columns))
-        is_blank = _is_blank(fields)
-        if is_odd and _has_swallowed_rows(record, self.reading):
+        width, is_blank = len(self.reading.columns), _is_blank(fields)
+        is_odd = bool(fields) and len(fields) != width
+        if len(record) > 1 and has_swallowed_rows(record, self.reading, width, is_odd=is_odd):
             return self._first_alone(last)
         if is_blank and not lines.is_second_half():
             self._numbering.blank(first)
@@ -172,7 +180,7 @@ class _File:
         lines, last = self._lines, self._last
         record = lines.record(last)
         is_long = sum(map(len, record)) > MAX_FIELD
-        if not is_long or (len(record) > 1 and _has_swallowed_rows(record, self.reading)):
+        if not is_long or has_swallowed_rows(record, self.reading, len(self.reading.columns), is_odd=True):
             return self._first_alone(last)
         detail = {"problem": "field_too_long", "line": lines.first, "limit": MAX_FIELD}
         bad = BadRow(0, "malformed_row", detail, {RAW: lines.raw(last)})
@@ -210,15 +218,6 @@ class _File:
 def _is_blank(fields: list[str]) -> bool:
     """Is it a line with nothing in it, or spaces alone? (One with delimiters is a row that was left empty.)"""
     return not fields or (len(fields) == 1 and not fields[0].strip())
-
-
-def _has_swallowed_rows(record: list[str], reading: Reading) -> bool:
-    """Are most lines after the first whole rows by themselves? Text that merely has many lines does not look so."""
-    width = len(reading.columns)
-    if width == 1:
-        return len(record) > SUSPECT_LINES_ALONE
-    whole = sum(line.count(reading.delimiter) == width - 1 for line in record[1:-1])
-    return whole > SWALLOWED_SHARE * len(record[1:-1])
 
 
 def _row(fields: list[str], heading: list[str], reading: Reading, line: int) -> Row | BadRow:

@@ -4,21 +4,19 @@ Whoever decides says how sure that is, in the words of ``Reading``.
 """
 
 import csv
-import io
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
-from portal.packages.manifest.csv_rows import parsed
+from portal.packages.manifest.csv_rows import noted_delimiter, parsed
 from portal.packages.manifest.heading import heading_found
+from portal.packages.manifest.lines import lines_of
 from portal.packages.manifest.reading import Reading, UnableToRead, Wish
+from portal.packages.manifest.swallowed import has_swallowed_rows
 
 DELIMITERS = (",", "\t", ";", "|")
 _QUOTES = ('"', "'", "")
-_NOTED = re.compile('"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
-"""The first line that tells Excel the delimiter."""
 _SAMPLE_ROWS = 200
 _WELL = 0.9
 """The share of rows that a delimiter must split alike to be likely."""
@@ -35,26 +33,30 @@ def dialect_of(sample: str, wish: Wish, plain: Reading, *, is_whole: bool) -> Re
     can be written with.
     """
     _refuse_unusable(wish)
-    lines = io.StringIO(sample, newline="").readlines()
+    lines = lines_of(sample)
     if not is_whole and len(lines) > 1:
         del lines[-1]  # it may have been cut
-    noted = _NOTED.match(sample)
+    noted = noted_delimiter(lines[0]) if len(lines) > 1 else ""
     rows = lines[1:] if noted else lines
-    delimiter = wish.delimiter or (noted[1] if noted else _best_delimiter(rows, wish, plain))
-    if noted and delimiter != noted[1]:
-        rows = lines  # who wishes another delimiter has the note read as a line like others
+    found = noted or _best_delimiter(rows, wish, plain)
+    delimiter = found if wish.delimiter is None else wish.delimiter
+    if wish.quote and wish.quote == delimiter:
+        raise UnableToRead("unusable_quote")
     reading, sure_of_quote = _with_quote(rows, wish, replace(plain, delimiter=delimiter))
     has_heading, sure_of_heading = heading_found(_records(rows, reading)[0])
     if wish.has_heading is not None:
         has_heading, sure_of_heading = wish.has_heading, "chosen"
-    sure_of_delimiter = "chosen" if wish.delimiter else "declared" if noted else _sure_of_delimiter(rows, reading)
-    sure = {"delimiter": sure_of_delimiter, "quote": sure_of_quote, "heading": sure_of_heading}
+    sure = {
+        "delimiter": _sure_of_delimiter(rows, reading, wish, is_noted=bool(noted)),
+        "quote": sure_of_quote,
+        "heading": sure_of_heading,
+    }
     return replace(reading, has_heading=has_heading, certainties=sure)
 
 
 def _refuse_unusable(wish: Wish) -> None:
     delimiter, quote = wish.delimiter, wish.quote
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in "\"'\r\n\0"):
+    if delimiter and (len(delimiter) > 1 or delimiter in "\"'\r\n\0"):
         raise UnableToRead("unusable_delimiter")
     if quote is not None and (len(quote) > 1 or quote in "\r\n\0 " or quote == delimiter) and quote != "":
         raise UnableToRead("unusable_quote")
@@ -72,6 +74,9 @@ def _records(lines: Sequence[str], reading: Reading) -> tuple[Records, int]:
         before = 0
         try:
             for fields in islice(reader, _SAMPLE_ROWS - len(found)):
+                record = lines[start + before : start + reader.line_num]
+                if found and has_swallowed_rows(record, reading, len(found[0])):
+                    raise csv.Error
                 before = reader.line_num
                 if len(fields) > 1 or (fields and fields[0].strip()):
                     found.append(fields)
@@ -86,6 +91,8 @@ def _records(lines: Sequence[str], reading: Reading) -> tuple[Records, int]:
 
 def _evenness(lines: Sequence[str], reading: Reading) -> tuple[float, int]:
     """The share of records that have as many fields as the first one, and how many these are."""
+    if reading.quote == reading.delimiter:  # as a person may wish it: it is told to be the delimiter, then refused
+        reading = replace(reading, quote="")
     found, faults = _records(lines, reading)
     if not found:
         return 0.0, 0
@@ -117,7 +124,9 @@ def _of_one_column(lines: list[str], plain: Reading) -> str:
     return max(DELIMITERS, key=lambda delimiter: _evenness(lines, replace(plain, delimiter=delimiter))[0])
 
 
-def _sure_of_delimiter(lines: list[str], reading: Reading) -> str:
+def _sure_of_delimiter(lines: list[str], reading: Reading, wish: Wish, *, is_noted: bool) -> str:
+    if wish.delimiter is not None or is_noted:
+        return "declared" if wish.delimiter is None else "chosen"
     fits = {delimiter: _evenness(lines, replace(reading, delimiter=delimiter)) for delimiter in DELIMITERS}
     share, width = fits.pop(reading.delimiter)
     if width < 2:
@@ -148,7 +157,7 @@ def _is_plain(lines: list[str], none: Reading) -> bool:
     """Are rows even when quotation marks are text, and is no text wrapped in them?"""
     records, _ = _records(lines, none)
     wrapped = any(len(text) > 1 and text[0] == text[-1] == '"' for fields in records for text in fields)
-    return not wrapped and len(records[0]) > 1 and _evenness(lines, none)[0] >= _WELL
+    return not wrapped and (len(records[0]) > 1 or not none.delimiter) and _evenness(lines, none)[0] >= _WELL
 
 
 def _are_wrapped(records: Records) -> bool:

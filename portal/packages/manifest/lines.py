@@ -18,6 +18,11 @@ MAX_RECORD = 4 * MAX_LINE
 """Characters of one record, however many lines it has."""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of ``text``, ends kept: carriage returns and line feeds end a line, and nothing else does."""
+    return io.StringIO(text, newline="").readlines()
+
+
 class CutLine(str):
     """The beginning of a line that is longer than a line may be."""
 
@@ -98,7 +103,7 @@ class _Blocks:
         return []
 
     def _lines(self, text: str) -> list[str]:
-        lines = io.StringIO(text, newline="").readlines()
+        lines = lines_of(text)
         self.is_suspect = MARK in text or "\0" in text
         self._tail = "" if self._is_over or not lines or lines[-1].endswith("\n") else lines.pop()
         if self._is_skipping and lines:
