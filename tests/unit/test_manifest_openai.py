@@ -115,3 +115,19 @@ def test_the_first_good_line_says_what_a_task_begins_with() -> None:
 def test_messages_that_somebody_spoiled_are_told(messages: str) -> None:
     with pytest.raises(openai_rows.UnableToAsk):
         openai_rows.messages_of({"messages": messages})
+
+
+@pytest.mark.parametrize("filename", ["a.jsonl", "a.txt"])
+@pytest.mark.parametrize("said", ["a\u2028b", "a\x85b", "a\x0bb\x0cc\x1cd", "x" * 300_000, "好" * 300_000])
+def test_requests_are_recognised_whatever_the_first_one_says(said: str, filename: str) -> None:
+    data = line("a", messages=[{"role": "user", "content": said}]) + line("b")
+    assert reading_of(data.encode(), filename).format == "openai"
+    assert [row.values["prompt"] for row in read(data.encode(), filename)] == [said, "hi"]
+
+
+def test_parameters_within_one_another_without_end_set_their_row_aside() -> None:
+    deep = '{"a":' * 400 + "1" + "}" * 400
+    first, bad = read((line("a") + line("b", max_tokens="DEEP").replace('"DEEP"', deep)).encode(), "a.jsonl")
+    assert isinstance(first, Row)
+    assert isinstance(bad, BadRow)
+    assert (bad.code, bad.detail) == ("malformed_row", {"line": 2, "problem": "nested_too_deep"})

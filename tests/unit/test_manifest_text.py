@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.packages.manifest import BadRow, Row, UnableToRead
-from portal.packages.manifest.reading import MAX_FIELD, MAX_LINE, RAW
+from portal.packages.manifest.reading import MAX_FIELD, MAX_LINE, RAW, Wish
 from tests.manifests import read, reading_of
 
 
@@ -87,6 +87,57 @@ def test_no_row_is_swallowed_by_a_stray_quotation_mark(closing: str, between: in
     assert others[-1] == Row(between + 4, {"id": "91", "text": "z"})
 
 
+@pytest.mark.parametrize(
+    ("heading", "rows"),
+    [
+        ("id,text", [f"{number},row" for number in range(11, 101)]),
+        ("id,text", [f"{number},row" for number in range(11, 16)]),
+        ("id,text", [f"no-{number},row" for number in range(60, 11, -1)]),
+        ("id,text", [f"{number * 7919 % 100_000:05},row" for number in range(1, 30)]),
+        ("id,text", [f"3f-{number * 7919 % 65_536:04x}-0,row" for number in range(1, 30)]),
+        ("label,text", [f"{label},row" for label in ("good", "bad", "fair") * 6]),
+        ("text,label", [f"row,{label}" for label in ("good", "bad", "fair") * 6]),
+        ("id,text,note", [f"{number},row,x" for number in range(11, 31)]),
+    ],
+)
+def test_a_stray_pair_of_quotation_marks_swallows_no_row(heading: str, rows: list[str]) -> None:
+    first, *between, last = rows
+    at = heading.split(",").index("text")
+    opening, closing = first.split(","), last.split(",")
+    opening[at], closing[at] = '"row', 'row"'
+    others = [",".join(line.split(",")[: len(opening)]) for line in ("1,a,b", "2,c,d", "zz,end,z")]
+    lines = [heading, *others[:2], ",".join(opening), *between, ",".join(closing), others[2]]
+    data = "\n".join([*lines, ""]).encode()
+    found = read(data)
+    assert len(found) == len(rows) + 3
+    assert [row.number for row in found if isinstance(row, BadRow)] == [3]
+    assert found[2] == BadRow(3, "malformed_row", {"line": 4, "problem": "stray_quote"}, {RAW: lines[3]})
+    assert [",".join(row.values.values()) for row in found[3:-2]] == between
+    certainties = reading_of(data).certainties
+    assert "proven" not in {certainties["delimiter"], certainties["quote"]}
+
+
+_POEM = "\n".join(["床前明月光,疑是地上霜", "举头望明月,低头思故乡"] * 5)
+_TEXTS_OF_LINES = {
+    "verses with a comma each": _POEM,
+    "a table within": "a,b\n1,2\n3,4\n5,6\n7,8\n9,10",
+    "a table with few words": "name,mark\n" + "x,good\n" * 12 + "y,good",
+    "a list": "To do\n1,eggs\n2,milk\n3,bread\n4,salt\n5,tea",
+    "years": "2018,a\n2019,b\n2020,c\n2021,d\n2022,e\n2023,f",
+    "a letter": "Dear Sir,\nthank you for the parcel, it came today.\n\nYours,\nA\n",
+    "quoted speech": '""Yes,"" she said.\n""No,"" he said.\n' * 5,
+}
+
+
+@pytest.mark.parametrize("text", _TEXTS_OF_LINES.values(), ids=_TEXTS_OF_LINES)
+@pytest.mark.parametrize("id_", ["7", "1234", "n3", "张三"])
+def test_texts_of_many_lines_are_one_field_each(text: str, id_: str) -> None:
+    data = f'id,text\n{id_},"{text}"\nz,"{text}"\n'.encode()
+    said = text.replace('""', '"')
+    assert read(data) == [Row(1, {"id": id_, "text": said}), Row(2, {"id": "z", "text": said})]
+    assert reading_of(data).certainties["quote"] == "proven"
+
+
 def test_a_long_text_in_quotes_is_one_field() -> None:
     text = "\n".join(f"Paragraph {number} of a long text, with a comma, and another." for number in range(400))
     assert read(f'id,text\n1,"{text}"\n2,b\n'.encode()) == [
@@ -109,6 +160,26 @@ def test_a_field_too_long_and_never_closed_names_its_line() -> None:
     assert (error.value.code, error.value.details) == ("unclosed_quote", {"line": 3})
 
 
+@pytest.mark.parametrize("depth", [101, 400, 100_000])
+def test_values_within_values_without_end_set_their_row_aside(depth: int) -> None:
+    deep = '{"id":"2","text":' + '{"a":' * (depth - 1) + "1" + "}" * depth
+    first, bad, last = read(f'{{"id":"1"}}\n{deep}\n{{"id":"3"}}\n'.encode(), "a.jsonl")
+    assert isinstance(bad, BadRow)
+    assert (bad.number, bad.code, bad.detail) == (2, "malformed_row", {"line": 2, "problem": "nested_too_deep"})
+    assert (first.values["id"], last.values["id"]) == ("1", "3")
+    assert reading_of(f'{deep}\n{{"id":"3"}}\n'.encode(), "a.txt").format == "jsonl"
+
+
+def test_values_within_values_are_read_as_deep_as_anybody_writes() -> None:
+    value = "[" * 99 + "]" * 99
+    assert read(f'{{"id":{value}}}\n'.encode(), "a.jsonl") == [Row(1, {"id": value})]
+
+
+@pytest.mark.parametrize("heading", ["id,text", '"id","text"'])
+def test_a_csv_file_that_is_called_jsonl_is_read_as_csv(heading: str) -> None:
+    assert read(f"{heading}\n1,a\n".encode(), "a.jsonl") == [Row(1, {"id": "1", "text": "a"})]
+
+
 @pytest.mark.parametrize("filename", ["a.csv", "a.jsonl"])
 def test_a_line_too_long_is_set_aside_alone(filename: str) -> None:
     good = '{"id":1,"text":"x"}' if filename == "a.jsonl" else "1,x"
@@ -122,6 +193,14 @@ def test_a_line_too_long_is_set_aside_alone(filename: str) -> None:
 def test_lines_that_end_in_two_returns_have_no_empty_rows_between_them() -> None:
     assert codes(read(b"id,text\r\r\n1,a\r\r\n2,b\r\r\n")) == {1: "ok", 2: "ok"}
     assert codes(read(b'{"id":1}\r\r\n{"id":2}\r\r\n', "a.jsonl")) == {1: "ok", 2: "ok"}
+
+
+@pytest.mark.parametrize("delimiter", ["^", "~", " ", "，", "_"])
+def test_a_note_for_excel_names_any_delimiter(delimiter: str) -> None:
+    data = f"sep={delimiter}\nid{delimiter}text\n1{delimiter}a;b\n".encode()
+    assert read(data) == [Row(1, {"id": "1", "text": "a;b"})]
+    reading = reading_of(data, wish=Wish(delimiter=","))  # a note stays one, whatever a person says
+    assert reading.columns == (f"id{delimiter}text".strip(),)
 
 
 @pytest.mark.parametrize("note", ["sep=;", "SEP=;", '"sep=;"'])

@@ -3,16 +3,22 @@
 import json
 from typing import Any, NoReturn
 
+from portal.packages.manifest.decoding import no_text_in, readable
+from portal.packages.manifest.reading import MAX_COLUMN_NAME
+
+MOST_DEPTH = 100
+"""Values within values: far more than anybody means, few enough for whatever goes through them."""
+
 
 class Malformed(ValueError):
     """The line is no JSON object, or one that says two things at once, or what no text can.
 
-    ``problem`` is a row's code for what is wrong, where more can be said than that.
+    ``problem`` is a row's code for what is wrong, where more can be said than that, and ``facts`` are its facts.
     """
 
-    def __init__(self, problem: str = "") -> None:
+    def __init__(self, problem: str = "", **facts: str) -> None:
         super().__init__(problem)
-        self.problem = problem
+        self.problem, self.facts = problem, facts
 
 
 class Number(str):
@@ -26,11 +32,25 @@ def object_of(line: str) -> dict[str, Any]:
     line = line.strip()
     try:
         found, end = _decoder.raw_decode(line)
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise Malformed("nested_too_deep") from error
+    except ValueError as error:
         raise Malformed from error
     if end != len(line) or not isinstance(found, dict):
         raise Malformed
+    if line.count("{") + line.count("[") > MOST_DEPTH:
+        _refuse_deep(found)
     return found
+
+
+def _refuse_deep(found: dict[str, Any]) -> None:
+    level: list[Any] = [found]
+    for _depth in range(MOST_DEPTH):
+        within = (value.values() if isinstance(value, dict) else value for value in level)
+        level = [inner for values in within for inner in values if isinstance(inner, dict | list)]
+        if not level:
+            return
+    raise Malformed("nested_too_deep")
 
 
 def shown(value: Any) -> str:
@@ -56,13 +76,11 @@ def refuse_no_text(values: dict[str, str], line: str) -> None:
     """Raise :class:`Malformed` for NUL and for half a surrogate pair in what ``line`` says; only escapes write them."""
     if "\\u" not in line:
         return
-    said = "".join((*values, *values.values()))
-    if "\0" in said:
-        raise Malformed("nul_line")
-    try:
-        said.encode()
-    except UnicodeEncodeError as error:
-        raise Malformed from error
+    if not no_text_in("".join((*values, *values.values()))):
+        return
+    for key, value in values.items():
+        if problem := no_text_in(key) or no_text_in(value):
+            raise Malformed(problem, column=readable(key)[:MAX_COLUMN_NAME])
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

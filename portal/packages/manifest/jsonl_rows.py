@@ -3,8 +3,7 @@
 A list or an object within a row is text like everything else: its JSON, on one line.
 """
 
-from collections.abc import Generator
-from itertools import islice
+from collections.abc import Generator, Sequence
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from portal.packages.manifest.blanks import Numbering
@@ -31,19 +30,22 @@ class Record(NamedTuple):
 
     def malformed(self, error: Malformed) -> BadRow:
         """The row that this record becomes when what it says is no text."""
-        return self.bad("malformed_row", **({"problem": error.problem} if error.problem else {}))
+        return self.bad("malformed_row", **_told(error))
+
+
+def _told(error: Malformed) -> dict[str, str]:
+    return {"problem": error.problem, **error.facts} if error.problem else {}
 
 
 Records: TypeAlias = Generator[Record | BadRow, None, None]
 
 
-def describe(stream: BinaryIO, encoding: str, certainty: str) -> Reading:
+def describe(looked_at: Sequence[Record | BadRow], encoding: str, certainty: str) -> Reading:
     """The reading of a JSON Lines file, its columns those of the first rows together."""
-    found = Reading("jsonl", encoding, certainty=certainty)
-    looked_at = list(islice(rows(stream, found), LOOKED_AT))
     if not looked_at:
         raise UnableToRead("empty_file")
-    names = [name for row in looked_at if isinstance(row, Row) for name in row.values]
+    found = [_row(record, {}) for record in looked_at if isinstance(record, Record)]
+    names = [name for row in found if isinstance(row, Row) for name in row.values]
     if not names:
         raise UnableToRead("no_object")
     return Reading("jsonl", encoding, columns=_columns(names), certainty=certainty)
@@ -83,8 +85,8 @@ def _record(number: int, line: str, lines: Lines) -> Record | BadRow:
         return bad._replace(number=number)
     try:
         return Record(number, object_of(line), lines.first, line)
-    except Malformed:
-        return BadRow(number, "malformed_row", {"line": lines.first}, {RAW: lines.raw(lines.first)})
+    except Malformed as error:
+        return BadRow(number, "malformed_row", {"line": lines.first, **_told(error)}, {RAW: lines.raw(lines.first)})
 
 
 def _spoiled(line: str, lines: Lines) -> BadRow | None:

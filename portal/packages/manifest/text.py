@@ -1,12 +1,14 @@
 """How a text file is read: CSV, JSON Lines or OpenAI lines, its delimiter and columns. Pure."""
 
-import re
+import json
+from itertools import islice
 from typing import BinaryIO
 
 from portal.packages.manifest import csv_rows, jsonl_rows, openai_rows
 from portal.packages.manifest.decoding import sampled
 from portal.packages.manifest.dialect import dialect_of
 from portal.packages.manifest.json_values import Malformed, object_of
+from portal.packages.manifest.lines import lines_of
 from portal.packages.manifest.probe import Probed
 from portal.packages.manifest.reading import AS_FOUND, Reading, UnableToRead, Wish
 from portal.packages.manifest.replayed import Watched, head_of, replayed
@@ -39,40 +41,46 @@ def _described(stream: BinaryIO, encoding: str, certainty: str, is_json: bool, w
         raise UnableToRead("empty_file")
     if start.startswith("[") and (is_json or _is_json_array(start)):
         raise UnableToRead("json_array")
-    text = replayed(head, stream)
-    if (is_json and not _is_json_by_name_alone(start)) or _is_json_line(start):
-        return _of_json(text, encoding, certainty, start)
+    text, is_whole = replayed(head, stream), len(head) < _SAMPLE
+    lines = lines_of(start)
+    if _is_object(lines[0], is_cut=len(lines) == 1 and not is_whole) or (is_json and not _is_json_by_name_alone(lines)):
+        return _of_json(text, encoding, certainty)
     plain = Reading("csv", encoding, certainty=certainty)
-    return csv_rows.describe(text, dialect_of(sample, wish, plain, is_whole=len(head) < _SAMPLE))
+    return csv_rows.describe(text, dialect_of(sample, wish, plain, is_whole=is_whole))
 
 
-def _of_json(text: BinaryIO, encoding: str, certainty: str, start: str) -> Reading:
-    if _is_request(start):
+def _of_json(text: BinaryIO, encoding: str, certainty: str) -> Reading:
+    """Requests of the OpenAI batch format if the first line that is an object is one, or else any objects."""
+    looked_at = list(islice(jsonl_rows.records(text, encoding), jsonl_rows.LOOKED_AT))
+    first = next((record for record in looked_at if isinstance(record, jsonl_rows.Record)), None)
+    if first and openai_rows.is_request(first.found):
         return openai_rows.describe(Reading("openai", encoding, certainty=certainty))
-    return jsonl_rows.describe(text, encoding, certainty)
+    return jsonl_rows.describe(looked_at, encoding, certainty)
 
 
-def _is_request(start: str) -> bool:
-    """Is the first line that is an object one of the OpenAI batch format?"""
-    for line in start.splitlines()[: jsonl_rows.LOOKED_AT]:
-        try:
-            return openai_rows.is_request(object_of(line))
-        except Malformed:
-            continue
-    return False
-
-
-def _is_json_line(start: str) -> bool:
+def _is_object(line: str, *, is_cut: bool) -> bool:
+    """Is ``line`` an object with something in it? One that ``is_cut`` begins as no heading does, with a brace."""
+    if is_cut:
+        return line.startswith("{")
     try:
-        return bool(object_of(re.split(r"[\r\n]", start, maxsplit=1)[0]))
-    except Malformed:
-        return False
+        return bool(object_of(line))
+    except Malformed as error:
+        return error.problem == "nested_too_deep" and line.startswith("{")
 
 
-def _is_json_by_name_alone(start: str) -> bool:
-    """Does no line begin as an object, nor the first one as any other JSON?"""
-    lines = start.splitlines()[: jsonl_rows.LOOKED_AT]
-    return start[0] not in '["' and not any(line.lstrip().startswith("{") for line in lines)
+def _is_json_by_name_alone(lines: list[str]) -> bool:
+    """Does none of the first lines begin as an object, nor is the first one any other JSON?"""
+    return not _is_json(lines[0]) and not any(line.lstrip().startswith("{") for line in lines[: jsonl_rows.LOOKED_AT])
+
+
+def _is_json(line: str) -> bool:
+    """Is ``line`` a list or text of JSON, or the beginning of such? (A CSV heading may be in quotes.)"""
+    try:
+        return isinstance(json.loads(line), list | str)
+    except RecursionError:
+        return True
+    except ValueError:
+        return line.startswith("[")
 
 
 def _is_json_array(start: str) -> bool:
