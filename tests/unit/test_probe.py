@@ -119,6 +119,12 @@ def test_the_chinese_of_taiwan_is_guessed_and_called_doubtful() -> None:
     assert (found.encoding, found.certainty) == ("big5", "doubtful")
 
 
+def test_chinese_of_taiwan_that_happens_to_have_usual_characters_in_gb18030_is_not_taken_for_it() -> None:
+    text = "id,text\n" + "".join(f"{number},送貨太慢了，等了兩個星期才收到。\n" for number in range(40))
+    found = probed(text.encode("big5"))
+    assert (found.encoding, found.certainty) == ("big5", "doubtful")
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [

@@ -21,6 +21,10 @@ _LEVEL_1 = frozenset(
     if (lead, trail) < (0xD7, 0xFA)
 )
 _STRETCH = re.compile(r"([A-Za-z]?)([^\x00-\x7f]+)([A-Za-z]?)")
+_PRIVATE = re.compile(r"[\ue000-\uf8ff]")
+"""Characters without a meaning of their own, which GB18030 has for bytes that Chinese text does not use."""
+_MOST_PRIVATE = 50
+"""One such character among so many may be meant."""
 _HAN = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -29,7 +33,7 @@ class Plausibility:
 
     def __init__(self) -> None:
         self._stretches = self._lone = 0
-        self._han = self._frequent = self._level_1 = 0
+        self._han = self._frequent = self._level_1 = self._private = 0
 
     def feed(self, text: str) -> None:
         """The next piece of the text."""
@@ -45,6 +49,7 @@ class Plausibility:
         self._lone += len(stretch) == 1 and bool(before or after) and not _is_usual(stretch)
         han = _HAN.findall(stretch)
         self._han += len(han)
+        self._private += len(_PRIVATE.findall(stretch))
         self._frequent += sum(character in _FREQUENT for character in han)
         self._level_1 += sum(character in _LEVEL_1 for character in han)
 
@@ -60,6 +65,8 @@ class Plausibility:
         if self._han >= ENOUGH and not is_usual:
             return "doubtful" if self._level_1 * 2 >= self._han else "nonsense"
         if self._han and not self._frequent and self._level_1 * 4 < self._han * 3:
+            return "doubtful"
+        if self._private * _MOST_PRIVATE > self._han:
             return "doubtful"
         return "doubtful" if self._lone * 10 > self._stretches or not self._han else "likely"
 
