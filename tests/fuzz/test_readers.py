@@ -3,6 +3,8 @@
 `python -m tests.fuzz MINUTES` does the same for longer and counts.
 """
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from tests.fuzz.inputs import (
     WHOLE_APART,
     any_table,
     heading,
+    odd_parquet,
     packed,
     packing,
     spoiled,
@@ -61,6 +64,25 @@ def test_spoiled_files_are_read_or_refused(file: tuple[str, bytes], wish: Wish) 
 @given(spoiled(APART))
 def test_spoiled_tables_are_read_or_refused(file: tuple[str, bytes]) -> None:
     found(file[1], file[0], kind="spoiled tables")
+
+
+@_apart
+@given(odd_parquet())
+def test_a_parquet_file_with_whatever_it_can_hold_is_read_row_by_row(data: bytes) -> None:
+    came = found(data, "a.parquet", kind="odd parquet")
+    assert isinstance(came, tuple) or came.code in {"binary_column", "unusable_column"}
+
+
+_DEEP = st.recursive(st.none() | st.text(max_size=3), lambda within: st.lists(within, max_size=2))
+
+
+@_quickly
+@given(st.lists(st.tuples(_DEEP, st.integers(0, 300)), min_size=1, max_size=5), st.sampled_from(["[", '{"a":']))
+def test_values_within_values_are_read_or_set_aside(values: list[tuple[object, int]], opening: str) -> None:
+    closing = {"[": "]"}.get(opening, "}")
+    lines = [f'{{"id":1,"v":{opening * depth}{json.dumps(value)}{closing * depth}}}\n' for value, depth in values]
+    came = found("".join(lines).encode(), "a.jsonl", kind="deep")
+    assert isinstance(came, tuple) or came.code == "no_object"
 
 
 @_quickly
