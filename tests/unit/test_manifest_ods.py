@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from portal.packages.manifest import BadRow, Row, UnableToRead, rows
+from portal.packages.manifest import BadRow, Row, UnableToRead, ods_rows, rows
 from portal.packages.manifest.reading import Wish
 from tests.manifests import read, reading_of
 
@@ -58,14 +58,24 @@ _HEADING = _row(_cell("id"), _cell("text"))
     [
         (_cell("7", "float", "7"), "7"),
         (_cell("00007", "float", "7"), "00007"),
-        (_cell("1,234.50", "float", "1234.5"), "1234.50"),
-        (_cell("1.234,50", "float", "1234.5"), "1234.50"),
+        (_cell("SKU00042", "float", "42"), "SKU00042"),
+        (_cell("01234-5678", "float", "12345678"), "01234-5678"),
+        (_cell("1,234.50", "float", "1234.5"), "1,234.50"),
+        (_cell("1.234,50", "float", "1234.5"), "1,234.50"),
         (_cell("-0.005", "float", "-0.005"), "-0.005"),
         (_cell("0.3", "float", "0.30000000000000004"), "0.3"),
         (_cell("1.2E+19", "float", "1.2345678901234567E19"), "12345678901234600000"),
         (_cell("12.5%", "percentage", "0.125"), "12.5%"),
-        (_cell("¥ 3.50", "currency", "3.5"), "3.5"),
-        (_cell("$3.50", "currency", "3.5"), "3.50"),
+        (_cell("¥ 3.50", "currency", "3.5"), "¥ 3.50"),
+        (_cell("$3.50", "currency", "3.5"), "$3.50"),
+        (_cell("1,234,567", "float", "1234567"), "1,234,567"),
+        (_cell("1,234", "float", "1.2341"), "1.234"),
+        (_cell("(12.50)", "float", "-12.5"), "(12.50)"),
+        (_cell("¥12.50", "currency", "-12.5"), "-¥12.50"),
+        (_cell("0.00", "float", "-0.001"), "0.00"),
+        (_cell("3 km2", "float", "3.4"), "3.4"),
+        (_cell("2024-01-01", "date", "2024-01-01T09:30:00"), "2024-01-01"),
+        (_cell("2024年1月1日 9时30分", "date", "2024-01-01T09:30:00"), "2024-01-01 09:30:00"),
         (_cell("01.03.26", "date", "2026-03-01"), "2026-03-01"),
         (_cell("x", "date", "2026-03-01T08:30:00.5"), "2026-03-01 08:30:00"),
         (_cell("30:05", "time", "PT30H05M00S"), "30:05:00"),
@@ -145,6 +155,14 @@ def test_a_sheet_can_be_chosen_and_hidden_ones_come_last() -> None:
         reading_of(data, "a.ods", wish=Wish(sheet="x"))
 
 
+def test_a_cover_of_one_line_is_passed_by() -> None:
+    cover, table = _row(_cell("说明")), [_HEADING, _row(_cell("a"), _cell("b"))]
+    assert reading_of(_ods(_table(cover, name="说明"), _table(*table, name="数据")), "a.ods").sheet == "数据"
+    with pytest.raises(UnableToRead, match="no_rows") as error:
+        reading_of(_ods(_table(cover, name="说明"), _table(_HEADING, name="数据")), "a.ods")
+    assert error.value.details["sheet"] == "说明"
+
+
 _MANY = _row(_cell("x", more='table:number-columns-repeated="16000"'), times=100_000)
 
 
@@ -176,6 +194,48 @@ def test_a_row_that_stands_for_a_million_is_read_in_flat_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (count, peak < 8 << 20) == (20_000, True)
+
+
+def test_cells_alike_beside_each_other_are_read_in_flat_memory() -> None:
+    wide = _row(_cell("x", more='table:number-columns-repeated="16384"'))
+    data = _ods(_table(_HEADING, *[wide] * 500), styles="<!-- -spanned -->")
+    reading = reading_of(data, "a.ods")
+    tracemalloc.start()
+    try:
+        (first, *others) = rows(io.BytesIO(data), reading)
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+    assert len(others) == 499
+    assert isinstance(first, BadRow)
+    assert (first.code, first.detail["fields"]) == ("ragged_row", 16_384)
+
+
+def test_cells_alike_beside_each_other_count_as_those_below() -> None:
+    wide = _row(_cell("x", more='table:number-columns-repeated="16384"'), times=1_000)
+    with pytest.raises(UnableToRead, match="workbook_too_large"):
+        read(_ods(_table(_HEADING, *[wide] * 60)), "a.ods")
+
+
+def test_cells_alike_within_the_columns_are_each_read() -> None:
+    line = _row(_cell("x", more='table:number-columns-repeated="2"'), _cell("y"))
+    data = _ods(_table(_row(_cell("a"), _cell("b"), _cell("c")), line))
+    assert read(data, "a.ods") == [Row(1, {"a": "x", "b": "x", "c": "y"})]
+
+
+@pytest.mark.parametrize("has_ranges", [False, True])
+def test_a_document_is_not_looked_through_without_end(has_ranges: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = _ods(_table(_HEADING, *[_row(_cell("x"))] * 2_000), styles="<!-- -spanned -->" if has_ranges else "")
+    assert len(read(data, "a.ods")) == 2_000
+    monkeypatch.setattr(ods_rows, "MOST_LOOKED_THROUGH", 10_000)
+    with pytest.raises(UnableToRead, match="workbook_too_large"):
+        read(data, "a.ods")
+
+
+@pytest.mark.parametrize(("value", "shown"), [("9007199254740993", "9.01E+15"), ("9.007199254740993E+15", "9E+15")])
+def test_of_ids_with_many_digits_all_are_kept(value: str, shown: str) -> None:
+    data = _ods(_table(_HEADING, _row(_cell(shown, "float", value))))
+    assert read(data, "a.ods")[0].values["id"] == "9007199254740993"
 
 
 def test_other_open_documents_are_named() -> None:

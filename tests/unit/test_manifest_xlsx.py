@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
-from portal.packages.manifest.shown import shown
+from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows, shared_texts, xlsx_rows
+from portal.packages.manifest.shown import shown, value_of
 from tests.manifests import read, workbook
 
 
@@ -48,7 +48,48 @@ def test_cells_become_the_text_that_excel_shows() -> None:
         (-1.005, "0.00", "-1.01"),
         (2.5, "0", "3"),
         (0.5, "0%", "50%"),
-        (12, '0.00" kg"', "12"),
+        (12, '0.00" kg"', "12.00 kg"),
+        (12.5, '"¥"#,##0.00', "¥12.50"),
+        (-1234.5, '"¥"#,##0.00', "-¥1,234.50"),
+        (12.5, "[$¥-804]#,##0.00", "¥12.50"),
+        (12.5, "¥#,##0.00;¥-#,##0.00", "¥12.50"),
+        (-12.5, "¥#,##0.00;¥-#,##0.00", "¥-12.50"),
+        (-12.5, '"¥"#,##0.00;[Red]"¥"#,##0.00', "-¥12.50"),
+        (1234567, "#,##0", "1,234,567"),
+        (7, "0,000", "0,007"),
+        (0, "#,##0", "0"),
+        (-1234, "#,##0_);(#,##0)", "(1,234)"),
+        (-5, "0;[Red]-0;0", "-5"),
+        (-5, '0" up";0" down"', "5 down"),
+        (0, '0;-0;"none"', "none"),
+        (0, "0;-0;;@", ""),
+        (1234.5, '_ "¥"* #,##0.00_ ;_ "¥"* \\-#,##0.00_ ;_ "¥"* "-"??_ ;_ @_ ', "¥1,234.50"),
+        (0, '_ "¥"* #,##0.00_ ;_ "¥"* \\-#,##0.00_ ;_ "¥"* "-"??_ ;_ @_ ', "¥-"),
+        (3, '"第"0"名"', "第3名"),
+        (3, "\\N00", "N03"),
+        (12.5, "0.0#", "12.5"),
+        (1234567, '0.0,,"M"', "1.2M"),
+        (0.125, '"up "0.0%', "up 12.5%"),
+        (5, 'General" kg"', "5 kg"),
+        (-0.001, "0.00", "0.00"),
+        (1234.5, "0.00E+00", "1234.5"),
+        (0.5, "# ?/?", "0.5"),
+        (5, "[>3]0.0;0", "5"),
+        (5, ";;;", "5"),
+        (13800138000, "000-0000-0000", "138-0013-8000"),
+        (2012345678, "000\\-0000\\-0000", "020-1234-5678"),
+        (12345678, "00000-0000", "01234-5678"),
+        (5551234, "(###) ###-####", "() 555-1234"),
+        (1234567890123, "00000-0000", "123456789-0123"),
+        (7, '"SKU"00000', "SKU00007"),
+        (42, "00000_)", "00042"),
+        (1.005, "[Red]0.00", "1.01"),
+        (-7, "00-00", "-00-07"),
+        (datetime(2024, 1, 1, 9, 30), "yyyy-mm-dd", "2024-01-01"),
+        (datetime(2024, 1, 1, 9, 30), 'yyyy"年h"m"月"d"日"', "2024-01-01"),
+        (datetime(2024, 1, 1, 9, 30), "yyyy/m/d h:mm", "2024-01-01 09:30:00"),
+        (datetime(2024, 1, 1), "yyyy/m/d h:mm", "2024-01-01 00:00:00"),
+        (datetime(2024, 1, 1, 9, 30), "General", "2024-01-01 09:30:00"),
         (time(8, 30), "h:mm", "08:30:00"),
         (1e30, "0.00", f"1{'0' * 30}.00"),
         (timedelta(hours=30), "[h]:mm:ss", "30:00:00"),
@@ -61,6 +102,12 @@ def test_cells_become_the_text_that_excel_shows() -> None:
 )
 def test_number_formats(value: object, number_format: str, text: str) -> None:
     assert shown(value, number_format) == text
+
+
+@pytest.mark.parametrize("sign", ["[", '"', "_", "0", ";"])
+def test_a_giant_format_costs_nothing_and_is_no_format(sign: str) -> None:
+    code = sign * 1_000_000
+    assert value_of("n", "5", code, is_mac=False) == "5"
 
 
 def test_blank_rows_count_between_rows_however_many_and_not_at_the_end() -> None:
@@ -125,7 +172,8 @@ def _parts(rows: str, *, styles: str = "", before: str = "") -> dict[str, str]:
         f'<Relationship Id="rId3" Type="{office}/sharedStrings" Target="texts.xml"/></Relationships>',
         "xl/styles.xml": styles or f"<styleSheet {_MAIN}/>",
         "xl/texts.xml": f"<sst {_MAIN}><si><t>zero</t></si>"
-        "<si><r><rPr/><t>o</t></r><r><t>ne</t></r><rPh><t>!</t></rPh></si><si><t>a_x000D_b_x005F_c</t></si></sst>",
+        "<si><r><rPr/><t>o</t></r><r><t>ne</t></r><rPh><t>!</t></rPh></si><si><t>a_x000D_b_x005F_c</t></si>"
+        "<si><t>_x0001__x005F_x0041__xd83d__xDE00_</t></si><si><t>a_x0000_b</t></si><si><t>a_xD83D_b</t></si></sst>",
         "xl/worksheets/s.xml": f"<worksheet {_MAIN}>{before}<sheetData>{rows}</sheetData></worksheet>",
     }
 
@@ -135,8 +183,32 @@ def _read_rows(rows: str, **parts: str) -> list[Row | BadRow]:
 
 
 def test_texts_of_the_table_are_read_with_their_runs_and_without_their_pronunciation() -> None:
-    cells = "".join(f'<row><c t="s"><v>{number}</v></c><c><v>1</v></c></row>' for number in range(3))
-    assert [row.values["id"] for row in _read_rows(cells)] == ["zero", "one", "a\rb_c"]
+    cells = "".join(f'<row><c t="s"><v>{number}</v></c><c><v>1</v></c></row>' for number in range(4))
+    assert [row.values["id"] for row in _read_rows(cells)] == ["zero", "one", "a\rb_c", "\x01_x0041_😀"]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        '<row><c t="s"><v>4</v></c></row><row><c t="s"><v>5</v></c></row>',
+        '<row><c t="inlineStr"><is><t>a_x0000_b</t></is></c></row><row><c t="str"><v>a_xD83D_b</v></c></row>',
+    ],
+)
+def test_an_escape_that_is_no_text_sets_its_row_aside_and_names_the_column(cells: str) -> None:
+    nul, half = _read_rows(cells)
+    where = {"line": 2, "position": 1, "cell": "A2", "column": "id"}
+    assert nul == BadRow(1, "malformed_row", {"problem": "nul_character", **where}, {"id": "a\u2400b", "text": ""})
+    assert isinstance(half, BadRow)
+    assert (half.detail["problem"], half.detail["line"], half.values["id"]) == ("half_character", 3, "a\ufffdb")
+
+
+def test_a_row_that_is_too_long_is_set_aside_whole() -> None:
+    cells = "".join(f"<c t='inlineStr'><is><t>{'x' * 900_000}</t></is></c>" for _cell in range(2))
+    heading = "".join(f"<c t='inlineStr'><is><t>c{n}</t></is></c>" for n in range(6))
+    data = _zip(_parts(f"<row>{heading}</row><row>{cells * 3}</row>"))
+    (row,) = read(data, "a.xlsx")
+    assert isinstance(row, BadRow)
+    assert row.detail["problem"] == "field_too_long"
 
 
 def test_elements_may_have_any_prefix() -> None:
@@ -190,7 +262,64 @@ def test_no_row_may_be_a_heading_far_away() -> None:
 )
 def test_a_part_out_of_bounds_is_refused(part: str, text: str, code: str) -> None:
     with pytest.raises(UnableToRead, match=code):
-        read(_zip({**_parts(_HEADING + "<row><c><v>1</v></c></row>"), part: text}), "a.xlsx")
+        read(_zip({**_parts(_HEADING + '<row><c><v>1</v></c><c t="s"><v>0</v></c></row>'), part: text}), "a.xlsx")
+
+
+def _sheets_of_empty_rows(parts: int, rows: int) -> bytes:
+    """A workbook with a thousand names for these sheets in turn, and a last one with rows."""
+    data = _parts(_HEADING + "<row><c><v>1</v></c><c><v>2</v></c></row>")
+    names = "".join(f'<sheet name="S{at}" r:id="e{at % parts}"/>' for at in range(999))
+    data["xl/workbook.xml"] = data["xl/workbook.xml"].replace("<sheets>", "<sheets>" + names)
+    relations = "xl/_rels/workbook.xml.rels"
+    listed = "".join(
+        f'<Relationship Id="e{at}" Type="x/worksheet" Target="worksheets/e{at}.xml"/>' for at in range(parts)
+    )
+    data[relations] = data[relations].replace("<Relationship ", listed + "<Relationship ", 1)
+    empty = "<worksheet><sheetData>" + "<row/>" * rows + "</sheetData></worksheet>"
+    return _zip({**data, **{f"xl/worksheets/e{at}.xml": empty for at in range(parts)}})
+
+
+def test_a_sheet_with_many_names_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xlsx_rows, "MOST_LOOKED_AT", 15_000)
+    assert read(_sheets_of_empty_rows(1, 10_000), "a.xlsx") == [Row(1, {"id": "1", "text": "2"})]
+
+
+def test_many_sheets_without_content_are_not_all_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = _sheets_of_empty_rows(20, 1_000)
+    assert read(data, "a.xlsx") == [Row(1, {"id": "1", "text": "2"})]
+    monkeypatch.setattr(xlsx_rows, "MOST_LOOKED_AT", 15_000)
+    with pytest.raises(UnableToRead, match="workbook_too_large"):
+        read(data, "a.xlsx")
+
+
+def test_a_sheet_is_not_parsed_without_end_for_its_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = _zip(_parts(_HEADING + "<row><c><v>1</v></c></row>" * 2_000 + "<!-- mergeCell -->"))
+    assert len(read(data, "a.xlsx")) == 2_000
+    monkeypatch.setattr(xlsx_rows, "MOST_LOOKED_THROUGH", 10_000)
+    with pytest.raises(UnableToRead, match="workbook_too_large"):
+        read(data, "a.xlsx")
+
+
+def test_texts_of_the_table_are_read_as_far_as_rows_name_them() -> None:
+    rows = _HEADING + '<row><c t="s"><v>1</v></c><c t="s"><v>0</v></c></row>'
+    beginning = "<sst><si><t>a</t></si><si><t>b</t></si>" + " " * 200_000
+    data = {**_parts(rows), "xl/texts.xml": f"{beginning}<broken"}
+    assert read(_zip(data), "a.xlsx") == [Row(1, {"id": "b", "text": "a"})]
+
+
+def test_a_table_of_more_texts_than_its_packed_size_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = _HEADING + '<row><c t="s"><v>4999</v></c></row>'
+    data = _zip({**_parts(rows), "xl/texts.xml": "<sst>" + "<si><t>a</t></si>" * 5_000 + "</sst>"})
+    assert read(data, "a.xlsx") == [Row(1, {"id": "a", "text": ""})]
+    monkeypatch.setattr(shared_texts, "TEXTS_UNSUSPECTED", 1_000)
+    with pytest.raises(UnableToRead, match="workbook_too_large"):
+        read(data, "a.xlsx")
+
+
+@pytest.mark.parametrize("code", ["General", "0", "@", "000"])
+def test_of_ids_with_many_digits_all_are_kept(code: str) -> None:
+    (row,) = read(workbook([["id"], [9007199254740992]], {"A2": code}), "a.xlsx")
+    assert row.values == {"id": "9007199254740992"}
 
 
 def test_a_giant_text_sets_its_row_aside_and_is_not_held(tmp_path: Path) -> None:

@@ -23,13 +23,17 @@ _COLOUR: Final = re.compile(r"black|blue|cyan|green|magenta|red|white|yellow|col
 
 
 class _Section(NamedTuple):
-    """One section: the literals around the digits, and the placeholders of these, or ``General``."""
+    """One section: the literals around the digits, and the placeholders of these, or ``General``.
+
+    ``within`` are literals among the digits, each with the number of placeholders before it.
+    """
 
     before: str = ""
     digits: str = ""
     after: str = ""
     percents: int = 0
     is_coloured: bool = False
+    within: tuple[tuple[int, str], ...] = ()
 
     def with_literal(self, text: str) -> "_Section":
         return self._replace(after=self.after + text) if self.digits else self._replace(before=self.before + text)
@@ -81,6 +85,8 @@ def _added(section: _Section, token: re.Match[str]) -> _Section | None:
             return section.with_literal(text)
         case "percent":
             return section.with_literal(text)._replace(percents=section.percents + 1)
+        case "digits" if section.digits:
+            return _with_more(section, text)
         case "digits" | "general":
             return None if section.digits else section._replace(digits=text)
         case "bracket" if _COLOUR.fullmatch(text):
@@ -90,6 +96,14 @@ def _added(section: _Section, token: re.Match[str]) -> _Section | None:
         case "blank":
             return section
     return None
+
+
+def _with_more(section: _Section, digits: str) -> _Section | None:
+    """Placeholders that go on after a literal, as in phone numbers; beside a point, a comma or a fraction, ``None``."""
+    if not set(section.digits + digits) <= set("0#?") or "/" in section.after:
+        return None
+    within = (*section.within, (len(section.digits), section.after))
+    return section._replace(digits=section.digits + digits, after="", within=within)
 
 
 def _digits(exact: Decimal, section: _Section) -> str:
@@ -106,6 +120,10 @@ def _digits(exact: Decimal, section: _Section) -> str:
     before = before.lstrip("0").zfill(len(whole.replace(",", "").lstrip("#?")))
     if "," in whole:
         before = grouped(before)
+    count = len(before)
+    for place, literal in reversed(section.within):
+        at = max(0, count - len(whole) + place)
+        before = before[:at] + literal + before[at:]
     after = after[: len(decimals.rstrip("#?"))] + after[len(decimals.rstrip("#?")) :].rstrip("0")
     return f"{before}.{after}" if after else before
 

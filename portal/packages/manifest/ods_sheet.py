@@ -7,30 +7,36 @@ stand for any number of them.
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from portal.packages.manifest.merged import MOST_RANGES, Range
 from portal.packages.manifest.places import MOST_CELLS
-from portal.packages.manifest.reading import MAX_FIELD, UnableToRead
+from portal.packages.manifest.reading import MAX_COLUMNS, MAX_FIELD, UnableToRead
 from portal.packages.manifest.sheet import MOST_OTHER_ELEMENTS, MOST_ROWS
-from portal.packages.manifest.xml_stream import Attributes, local, steps
+from portal.packages.manifest.xml_stream import Attributes, Readable, local, steps
 
 MOST_SHEETS: Final = 1_000
 MOST_NAME: Final = 255
 MOST_CELLS_ALIKE: Final = 20_000_000
 """Cells that come of writing them once for many, in one sheet."""
+_MOST_BESIDE: Final = MAX_COLUMNS + 1
+"""Of cells that are written once for many beside each other: what is beyond all columns is not read, only the last."""
 _ASIDE: Final = {"annotation", "note", "ruby-text", "shapes", "frame", "custom-shape", "dde-link"}
 """Elements within a cell whose text is not its own."""
 _SPACES: Final = re.compile(r"[ \t\r\n]+")
 
 
 class Cell(NamedTuple):
-    """A cell: its column from 1, what it is, its exact value where it has one, and what is shown."""
+    """A cell: its column from 1, what it is, its exact value where it has one, and what is shown.
+
+    It stands for ``alike`` cells beside each other, itself the first.
+    """
 
     column: int
     kind: str
     value: str
     shown: str
+    alike: int = 1
 
 
 class Run(NamedTuple):
@@ -48,8 +54,9 @@ class Sheet:
         self.name, self.style = name, style
         self.runs: deque[Run] = deque()
         self.ranges: list[Range] = []
-        self.has_cells = False
-        self._row = self._column = self._alike = self._rows = self._others = 0
+        self.filled = 0
+        """Rows with content."""
+        self._row = self._column = self._alike = self._rows = self._others = self._more = 0
         self._cells: list[Cell] = []
         self._cell: Attributes | None = None
         self._paragraphs: list[str] = []
@@ -64,6 +71,7 @@ class Sheet:
             self._cell, self._paragraphs, self._length = attributes, [], 0
         elif name == "table-row":
             self._rows, self._column, self._cells, self._others = _count(attributes, "number-rows-repeated"), 0, [], 0
+            self._more = 0
         elif self._cell is not None:
             self._start_text(name, attributes)
         self._others += 1
@@ -106,9 +114,8 @@ class Sheet:
             return
         if self._column > MOST_CELLS:
             raise UnableToRead("beyond_excel")
-        self._cells.append(cell)
-        if alike > 1:
-            self._cells += [cell._replace(column=first + step) for step in range(1, alike)]
+        self._cells.append(cell if alike == 1 else cell._replace(alike=alike))
+        self._more += min(alike, _MOST_BESIDE) - 1
         if "number-rows-spanned" in attributes or "number-columns-spanned" in attributes:
             self._note_range(first, attributes)
 
@@ -124,13 +131,25 @@ class Sheet:
         first, self._row = self._row + 1, self._row + self._rows
         if not self._cells:
             return
-        self.has_cells = True
-        self._alike += (self._rows - 1) * len(self._cells)
+        self.filled += self._rows
+        self._alike += (self._rows - 1) * len(self._cells) + self._rows * self._more
         if self._row > MOST_ROWS:
             raise UnableToRead("beyond_excel")
         if self._alike > MOST_CELLS_ALIKE:
             raise UnableToRead("workbook_too_large")
         self.runs.append(Run(first, self._rows, self._cells))
+
+
+def beside(cells: list[Cell]) -> list[Cell]:
+    """``cells`` with each of those that are written once for many, as far as there may be columns, and the last."""
+    if all(cell.alike == 1 for cell in cells):
+        return cells
+    return [cell._replace(column=column, alike=1) for cell in cells for column in _columns(cell)]
+
+
+def _columns(cell: Cell) -> list[int]:
+    last = cell.column + cell.alike - 1
+    return sorted({*range(cell.column, min(last, _MOST_BESIDE) + 1), cell.column, last})
 
 
 def _count(attributes: Attributes, name: str) -> int:
@@ -159,7 +178,7 @@ _ERROR: Final = re.compile(r"#[A-Z0-9/]+[!?]?|(?:Err|错误|錯誤)[:：]\d+")
 class _Content:
     """The content of a document: one sheet after the other.
 
-    A brief look passes by what comes after the first cells of a sheet.
+    A brief look passes by what comes after the first two rows of a sheet.
     """
 
     def __init__(self, *, is_brief: bool = False) -> None:
@@ -187,7 +206,7 @@ class _Content:
             self._start_style(name, self._plain(attributes))
 
     def _is_passed_by(self) -> bool:
-        return self._is_brief and self.sheet is not None and self.sheet.has_cells
+        return self._is_brief and self.sheet is not None and self.sheet.filled > 1
 
     def _start_table(self, attributes: Attributes) -> None:
         self._depth += 1
@@ -223,7 +242,7 @@ class _Content:
             self.sheet.text(text)
 
 
-def sheets_of(part: IO[bytes], *, has_ranges: bool) -> tuple[list[Sheet], set[str]]:
+def sheets_of(part: Readable, *, has_ranges: bool) -> tuple[list[Sheet], set[str]]:
     """All sheets, without their rows, and the styles that hide one; with their merged cells if ``has_ranges``."""
     content = _Content(is_brief=not has_ranges)
     for _step in _steps(part, content):
@@ -235,7 +254,7 @@ def sheets_of(part: IO[bytes], *, has_ranges: bool) -> tuple[list[Sheet], set[st
     return content.over, content.hidden
 
 
-def runs_of(part: IO[bytes], name: str) -> Iterator[Run]:
+def runs_of(part: Readable, name: str) -> Iterator[Run]:
     """The rows with content of the first sheet called ``name``."""
     content = _Content()
     for _step in _steps(part, content):
@@ -250,6 +269,6 @@ def runs_of(part: IO[bytes], name: str) -> Iterator[Run]:
         content.over.clear()
 
 
-def _steps(part: IO[bytes], content: _Content) -> Iterator[Any]:
+def _steps(part: Readable, content: _Content) -> Iterator[Any]:
     end: Callable[[str], Any] = content.end
     return steps(part, start=content.start, end=end, text=content.text)

@@ -8,10 +8,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
+from portal.packages.manifest.looking import Budget
 from portal.packages.manifest.merged import MOST_RANGES, Range
 from portal.packages.manifest.places import MOST_CELLS, column_number, letters
 from portal.packages.manifest.reading import MAX_FIELD, UnableToRead
-from portal.packages.manifest.xml_stream import Attributes, local, steps
+from portal.packages.manifest.xml_stream import Attributes, Readable, local, steps
 
 MOST_ROWS = 1_048_576
 MOST_OTHER_ELEMENTS = 1_000_000
@@ -130,7 +131,7 @@ _USUAL = {letters(number): number for number in range(1, 703)}
 """Columns with one or two letters."""
 
 
-def lines(part: IO[bytes]) -> Iterator[Line]:
+def lines(part: Readable) -> Iterator[Line]:
     """The rows with content of the sheet in ``part``, in order."""
     sheet = _Sheet()
     for _step in steps(part, start=sheet.start, end=sheet.end, text=sheet.text):
@@ -143,10 +144,10 @@ def lines(part: IO[bytes]) -> Iterator[Line]:
 _MERGED = re.compile(r"\$?([A-Z]{1,4})\$?([0-9]{1,8})(?::\$?([A-Z]{1,4})\$?([0-9]{1,8}))?", re.IGNORECASE)
 
 
-def merged_ranges(part: Callable[[], IO[bytes]]) -> list[Range]:
+def merged_ranges(part: Callable[[], IO[bytes]], budget: Budget) -> list[Range]:
     """The merged cells of the sheet that ``part`` opens. They are told after all rows, so it is looked through first.
 
-    Few sheets have any: whether one does is seen without parsing it.
+    Few sheets have any: whether one does is seen without parsing it, which ``budget`` bounds.
     """
     if not is_mentioned(part(), b"mergeCell"):
         return []
@@ -161,12 +162,12 @@ def merged_ranges(part: Callable[[], IO[bytes]]) -> list[Range]:
             left, top, right, bottom = match.groups()
             found.append(Range(int(top), column_number(left), int(bottom or top), column_number(right or left)))
 
-    for _step in steps(part(), start=start, end=lambda _name: None):
+    for _step in steps(budget.counted(part()), start=start, end=lambda _name: None):
         pass
     return found
 
 
-def is_mentioned(part: IO[bytes], name: bytes) -> bool:
+def is_mentioned(part: Readable, name: bytes) -> bool:
     """Does ``name`` stand anywhere in ``part``? Much faster than parsing it."""
     tail = b""
     while piece := part.read(_LOOKED_THROUGH):

@@ -71,7 +71,8 @@ class Book:
         if styles := self._related(path, "styles").get(""):
             elements(self._part(styles), self.formats.add)
         if table := self._related(path, "sharedStrings").get(""):
-            texts.read(self._part(table, MOST_TEXTS_BYTES))
+            part = self._part(table, MOST_TEXTS_BYTES)
+            texts.read(part, archive.getinfo(table).compress_size)
 
     def _sheets(self, paths: dict[str, str]) -> dict[str, str]:
         """Where the sheets of cells lie, by name, hidden ones last; those that only programs can show are left out."""
@@ -83,6 +84,14 @@ class Book:
     def sheets(self) -> tuple[str, ...]:
         """The names of the sheets that can be read, in their order; hidden ones come last."""
         return tuple(self._paths)
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """As :attr:`sheets`, without those that show the same part as one before."""
+        first: dict[str, str] = {}
+        for name, path in self._paths.items():
+            first.setdefault(path, name)
+        return tuple(first.values())
 
     def sheet(self, name: str) -> IO[bytes]:
         """The XML of the sheet called ``name``, or of the first one; raises :class:`UnableToRead` without such."""

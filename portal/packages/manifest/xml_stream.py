@@ -5,7 +5,7 @@ limited here, or by whoever handles the events. Entities are refused with the do
 """
 
 from collections.abc import Callable, Iterator
-from typing import IO, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from xml.parsers import expat
 
 from portal.packages.manifest.reading import UnableToRead
@@ -19,13 +19,21 @@ MOST_DEPTH = 100
 Attributes: TypeAlias = dict[str, str]
 
 
+class Readable(Protocol):
+    """A stream of bytes, as far as it is used here."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes, at most ``size``; none at its end."""
+        ...
+
+
 def local(name: str) -> str:
     """``name`` without its prefix: which prefix stands for a namespace is up to the file."""
     return name[name.rfind(":") + 1 :]
 
 
 def steps(
-    stream: IO[bytes],
+    stream: Readable,
     *,
     start: Callable[[str, Attributes], Any],
     end: Callable[[str], Any],
@@ -56,7 +64,7 @@ def _refuse(*_declared: object) -> None:
     raise UnableToRead("broken_workbook")
 
 
-def elements(stream: IO[bytes], found: Callable[[str, Attributes, tuple[str, ...]], Any]) -> None:
+def elements(stream: Readable, found: Callable[[str, Attributes, tuple[str, ...]], Any]) -> None:
     """Call ``found`` with the local name, the attributes and the local names around every element of a small part."""
     around: list[str] = []
 
