@@ -12,6 +12,7 @@ from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import reasons
 from portal.packages.drafts import NOTHING_READ, change
+from portal.packages.first_rows import keep_first_rows
 from portal.packages.manifest import Reading, UnableToRead
 from portal.packages.manifest.containers import HEAD, container_of
 from portal.packages.manifest.probe import Probed
@@ -64,6 +65,7 @@ def reread(*, package: Package, wish: Wish, by: Person | None, now: datetime) ->
         change(package, EDITABLE, now, state=PackageState.DRAFT, reading=reading.as_json(), **NOTHING_READ)
         record(action="package.reread", subject=package.number, by=by, department=package.department, now=now)
     package.refresh_from_db()
+    keep_first_rows(package)
     return package
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
-from itertools import islice
 from pathlib import PurePath
 
 from django.conf import settings
@@ -17,16 +16,15 @@ from portal.audit.services import record
 from portal.departments.models import Department, Person
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import orphans, reasons, timeline, wording
-from portal.packages.manifest import BadRow, Reading, Row, UnableToRead
+from portal.packages.first_rows import keep_first_rows
+from portal.packages.manifest import Reading, UnableToRead
 from portal.packages.manifest.probe import Probe, Probed
 from portal.packages.manifest.reading import AS_FOUND, Wish
 from portal.packages.manifest.sniff import sniff, suffix_of
 from portal.packages.models import Package
-from portal.packages.source import manifest_rows
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import EDITABLE
 
-HEAD_ROWS = 20
 CHUNK = 1024**2
 
 
@@ -136,6 +134,7 @@ def looked_through(key: str, wish: Wish = AS_FOUND) -> Probed:
 def _save(package: Package, found: Probed, now: datetime, wish: Wish = AS_FOUND) -> None:
     package.manifest_bytes, package.manifest_sha256 = found.size, found.sha256
     package.reading = reading_of(package.manifest_key, package.filename, found, wish).as_json()
+    keep_first_rows(package)
     by, department = package.created_by, package.department
     with transaction.atomic():
         package.save(force_insert=True)
@@ -187,9 +186,3 @@ def _delete_objects(note: str, prefix: str) -> None:
     with suppress(OSError):  # the sweep finds what is left
         objects().delete_prefix(prefix)
         objects().delete(note)
-
-
-def first_rows(package: Package, count: int = HEAD_ROWS) -> list[Row | BadRow]:
-    """The first rows of the manifest, at most ``HEAD_ROWS``. Raises :class:`UnableToRead`."""
-    with manifest_rows(package) as manifest:
-        return list(islice(manifest, min(count, HEAD_ROWS)))

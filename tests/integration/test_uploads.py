@@ -12,10 +12,11 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import orphans, services
+from portal.packages.first_rows import first_rows, first_rows_key
 from portal.packages.manifest import BadRow, Reading, Row
 from portal.packages.models import Package
 from portal.packages.store import objects
-from portal.packages.uploads import create_draft, discard_draft, draft_from_stored, first_rows, unsaved_package
+from portal.packages.uploads import create_draft, discard_draft, draft_from_stored, unsaved_package
 from scheduler.domain.lifecycle import PackageState
 from tests.manifests import NOW, draft, read_now
 from tests.world import World
@@ -27,6 +28,10 @@ def upload(world: World, *chunks: bytes, filename: str = "评论.csv", name: str
 
 def lies_in_store(package: Package) -> list[str]:
     return [found.key for found in objects().list(f"{package.department_id.hex}/")]
+
+
+def of_draft(package: Package) -> list[str]:
+    return sorted([package.manifest_key, first_rows_key(package)])
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +61,7 @@ def test_a_manifest_that_lies_in_the_store_already_becomes_a_draft(world: World)
     assert (kept.name, kept.manifest_bytes) == ("评论", 6 + 1 + 6 + 1 + 1 + 1 + 6 + 1)
     assert kept.manifest_sha256 == hashlib.sha256("编号,内容\n1,潮水\n".encode()).hexdigest()
     assert first_rows(kept) == [Row(1, {"编号": "1", "内容": "潮水"})]
-    assert lies_in_store(kept) == [package.manifest_key]
+    assert sorted(lies_in_store(kept)) == of_draft(kept)
 
 
 def test_a_manifest_in_the_store_that_cannot_be_read_is_removed(world: World) -> None:
@@ -142,6 +147,25 @@ def test_a_package_that_is_promised_cannot_be_discarded(world: World) -> None:
     assert objects().exists(package.manifest_key)
 
 
+def test_the_first_rows_are_read_once_when_the_file_is_looked_at(world: World) -> None:
+    package = upload(world, 'text,id\n"a\u2028b\r\nc",1\n\nx,y,z\n'.encode())
+    before = first_rows(package)
+    assert before[0] == Row(1, {"text": "a\u2028b\r\nc", "id": "1"})
+    assert [row.number for row in before] == [1, 2, 3]
+    objects().put(package.manifest_key, b"nothing")
+    assert first_rows(package) == before
+
+
+def test_first_rows_that_are_lost_or_of_another_reading_are_read_again(world: World) -> None:
+    package = upload(world, b"text\na\n")
+    package.reading = {**package.reading, "has_heading": False, "columns": ["column_1"]}
+    assert first_rows(package)[0] == Row(1, {"column_1": "text"})
+    objects().put(first_rows_key(package), b"broken")
+    assert first_rows(package)[1] == Row(2, {"column_1": "a"})
+    objects().delete(first_rows_key(package))
+    assert first_rows(package)[1] == Row(2, {"column_1": "a"})
+
+
 def test_bad_rows_among_the_first_are_shown_as_such(world: World) -> None:
     package = upload(world, b"id,text\n1\n2,b\n")
     first, second = first_rows(package, 5)
@@ -176,18 +200,18 @@ def test_objects_of_an_upload_whose_process_was_killed_are_removed_after_a_day(
         killed.setattr(type(objects()), "delete_prefix", dies)
         with pytest.raises(Killed):
             upload(world, b"a\n1\n")
-    assert len(lies_in_store(kept)) == 2
+    assert len(lies_in_store(kept)) == 3
     services.sweep(now=NOW + timedelta(hours=23))
-    assert len(lies_in_store(kept)) == 2
+    assert len(lies_in_store(kept)) == 3
     services.sweep(now=NOW + timedelta(hours=25))
-    assert lies_in_store(kept) == [kept.manifest_key]
+    assert sorted(lies_in_store(kept)) == of_draft(kept)
     assert list(objects().list(orphans.FOLDER)) == []
 
 
 def test_objects_of_a_discarded_draft_whose_deletion_was_cut_short_are_removed_after_a_day(world: World) -> None:
     package = draft(world, "text\na\n")
     discard_draft(package=package, by=world.alice, now=NOW)  # the test's transaction never commits: nothing is deleted
-    assert lies_in_store(package) == [package.manifest_key]
+    assert sorted(lies_in_store(package)) == of_draft(package)
     services.sweep(now=NOW + timedelta(hours=25))
     assert lies_in_store(package) == []
 
@@ -203,5 +227,5 @@ def test_a_note_about_a_package_that_exists_is_only_removed(world: World) -> Non
     package = upload(world, b"a\n1\n")
     orphans.expect(package, NOW)
     services.sweep(now=NOW + timedelta(hours=25))
-    assert lies_in_store(package) == [package.manifest_key]
+    assert sorted(lies_in_store(package)) == of_draft(package)
     assert list(objects().list(orphans.FOLDER)) == []
