@@ -137,7 +137,7 @@ class _File:
                     and start != heading_start
                     and not start.isspace()
                     and not lines.is_suspect
-                    and last - lines.first < FEW_LINES - 1
+                    and (last - lines.first < FEW_LINES - 1 or not self._has_swallowed(last))
                 ):
                     if numbering.held:
                         yield from numbering.released()
@@ -165,7 +165,7 @@ class _File:
             return self._first_alone(last)
         width, is_blank = len(self.reading.columns), _is_blank(fields)
         is_odd = bool(fields) and len(fields) != width
-        if len(record) > 1 and has_swallowed_rows(record, self.reading, width, is_odd=is_odd):
+        if last > first and self._has_swallowed(last, is_odd=is_odd):
             return self._first_alone(last)
         if is_blank and not lines.is_second_half():
             self._numbering.blank(first)
@@ -175,12 +175,16 @@ class _File:
         row = _row(fields, heading, self.reading, first)
         return spoiled(row, first) if lines.is_suspect else row
 
+    def _has_swallowed(self, last: int, *, is_odd: bool = False) -> bool:
+        """Are the lines of the current record rows that a stray quotation mark made into one?"""
+        return has_swallowed_rows(self._lines.record(last), self.reading, len(self.reading.columns), is_odd=is_odd)
+
     def _unreadable(self) -> BadRow:
         """What the reader could not take, as a bad row."""
         lines, last = self._lines, self._last
         record = lines.record(last)
         is_long = sum(map(len, record)) > MAX_FIELD
-        if not is_long or has_swallowed_rows(record, self.reading, len(self.reading.columns), is_odd=True):
+        if not is_long or self._has_swallowed(last, is_odd=True):
             return self._first_alone(last)
         detail = {"problem": "field_too_long", "line": lines.first, "limit": MAX_FIELD}
         bad = BadRow(0, "malformed_row", detail, {RAW: lines.raw(last)})
