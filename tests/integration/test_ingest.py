@@ -1,10 +1,13 @@
 """From manifest to shards: every row is accounted for, the same each time, and only one run counts."""
 
+import io
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pkgutil import resolve_name
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from portal.packages import services
@@ -278,6 +281,45 @@ def test_progress_is_told_while_reading(world: World) -> None:
     ingest(package_id=package.pk, epoch=package.ingest_epoch, clock=lambda: next(ticks))
     assert sorted(seen) == seen
     assert len(set(seen)) > 10
+
+
+def test_long_rows_do_not_keep_progress_from_being_told(world: World) -> None:
+    package = draft(world, "text\n" + ("x" * 100_000 + "\n") * 40)
+    services.start_reading(package=package, by=package.created_by, now=NOW)
+    seen: list[int] = []
+
+    def ticking() -> Iterator[datetime]:
+        now = NOW
+        while True:
+            now += timedelta(seconds=1)
+            seen.append(Package.objects.for_department(world.retail).values_list("rows_read", flat=True).get())
+            yield now
+
+    ticks = ticking()
+    ingest(package_id=package.pk, epoch=package.ingest_epoch, clock=lambda: next(ticks))
+    assert len(set(seen)) > 10
+
+
+@pytest.mark.parametrize("filename", ["reviews.xlsx", "reviews.parquet"])
+def test_a_small_file_with_rows_without_end_is_refused(world: World, settings: Any, filename: str) -> None:
+    text = "x" * 10_000
+    package = draft(world, table_of([text] * 200, filename), filename)
+    settings.EXPANDED_LIMIT_BYTES = 200 * 10_000
+    read_now(package)
+    assert (package.state, package.rows_total) == (PackageState.QUOTED, 200)
+    settings.EXPANDED_LIMIT_BYTES -= 1
+    read_now(package)
+    assert package.state == PackageState.INVALID
+    assert package.refusal == {"code": "expands_too_far", "params": {"limit": "1.91 MiB"}}
+
+
+def table_of(texts: list[str], filename: str) -> bytes:
+    """A file in which a text that comes again stands once."""
+    if filename.endswith(".xlsx"):
+        return workbook([["text"], *([text] for text in texts)])
+    out = io.BytesIO()
+    pq.write_table(pa.table({"text": pa.array(texts).dictionary_encode()}), out)
+    return out.getvalue()
 
 
 def test_a_manifest_that_keeps_killing_its_reader_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
