@@ -11,6 +11,8 @@ from portal.packages.manifest import BadRow, Reading, Row, UnableToRead, rows
 from portal.packages.manifest.probe import Probe
 from portal.packages.manifest.reading import Wish
 from portal.packages.manifest.sniff import sniff
+from portal.packages.reading_words import facts_of
+from portal.packages.reasons import sentence
 
 Lines = Sequence[Sequence[Any]]
 
@@ -51,6 +53,23 @@ def test_the_first_visible_sheet_with_cells_is_read_and_all_that_can_be_shown_ar
     assert (hidden_first.sheet, hidden_first.sheets) == ("Makros", ("说明", "Makros", "数据", "旧"))
 
 
+@pytest.mark.parametrize("cover", ["说明", "2026", "本表格由市场部填写。" * 30])
+def test_a_cover_of_one_line_is_passed_by(cover: str) -> None:
+    table: Lines = [["id", "text"], [1, "a"]]
+    assert _described(_book({"说明": [[cover]], "数据": table})).sheet == "数据"
+    titled = _book({"说明": [[cover], ["2026年12月"]], "数据": table}, merged=["A1:B1"])
+    assert _described(titled).sheet == "数据"
+
+
+def test_where_no_sheet_has_a_table_the_refusal_names_the_first() -> None:
+    with pytest.raises(UnableToRead) as error:
+        _described(_book({"说明": [["notes"]], "数据": [["id", "text"]]}))
+    assert (error.value.code, error.value.details["sheet"]) == ("no_rows", "说明")
+    with pytest.raises(UnableToRead, match="no_rows") as error:
+        _described(_book({"数据": [["id"], [1]], "说明": [["notes"]]}), sheet="说明")
+    assert sentence(error.value.code, error.value.details).startswith("The sheet “说明” has a heading but no rows.")
+
+
 def test_a_person_chooses_the_sheet() -> None:
     data = _book(TWO)
     reading = _described(data, sheet="旧")
@@ -79,7 +98,14 @@ def test_a_person_says_whether_there_is_a_heading() -> None:
 
 
 def test_cells_merged_over_rows_give_their_value_to_each_and_over_columns_to_the_first() -> None:
-    lines: Lines = [["category", "text", "note"], ["A", "a", "n"], [None, "b"], [None, None], [None, "d"], ["B", None, "x"]]
+    lines: Lines = [
+        ["category", "text", "note"],
+        ["A", "a", "n"],
+        [None, "b"],
+        [None, None],
+        [None, "d"],
+        ["B", None, "x"],
+    ]
     found = _read(_book({"S": lines}, merged=["A2:A5", "B6:C6"]))
     assert [row.values.get("category") for row in found] == ["A", "A", None, "A", "B"]
     assert found[2] == BadRow(3, "empty_row", {"line": 4}, {})
@@ -94,8 +120,18 @@ def test_an_error_in_merged_cells_is_an_error_in_each_of_their_rows() -> None:
 def test_a_title_above_the_heading_is_passed_by() -> None:
     lines: Lines = [["Reviews of 2026"], [None], ["id", "text"], [1, "a"]]
     data = _book({"S": lines}, merged=["A1:B1"])
-    assert _described(data).columns == ("id", "text")
+    assert (_described(data).columns, _described(data).first_line) == (("id", "text"), 3)
     assert _read(data) == [Row(1, {"id": "1", "text": "a"})]
+
+
+def test_it_is_said_that_something_stands_above_the_heading() -> None:
+    data = _book({"S": [["Reviews of 2026"], ["id", "text"], [1, "a"]]}, merged=["A1:B1"])
+    said = {fact.name: fact.value for fact in facts_of(_described(data))}
+    assert said["has_heading"] == "row 2; what stands above is left out"
+    bare = {fact.name: fact.value for fact in facts_of(_described(data, has_heading=False))}
+    assert bare["has_heading"] == "none: data begins in row 2; what stands above is left out"
+    plain = facts_of(_described(_book({"S": [["id", "text"], [1, "a"]]})))
+    assert [fact.value for fact in plain if fact.name == "has_heading"] == ["first row"]
 
 
 def test_the_heading_once_more_is_set_aside() -> None:

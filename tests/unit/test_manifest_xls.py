@@ -91,6 +91,26 @@ def test_a_sheet_can_be_chosen_and_hidden_ones_come_last() -> None:
         sniff(io.BytesIO(data), probed(data), "a.xls", Wish(sheet="S9"))
 
 
+def test_a_cover_of_one_line_is_passed_by() -> None:
+    cover, table = _cells([["说明"]]), _cells([["a"], ["x"]])
+
+    def titled(sheet: Any) -> None:
+        sheet.write_merge(0, 0, 0, 1, "Reviews of 2026")
+        _cells([[], ["说明"]])(sheet)
+
+    assert reading_of(_book(cover, table), "a.xls").sheet == "S1"
+    assert reading_of(_book(titled, cover, table), "a.xls").sheet == "S2"
+    with pytest.raises(UnableToRead, match="no_rows") as error:
+        reading_of(_book(_cells([]), cover), "a.xls")
+    assert error.value.details["sheet"] == "S1"
+
+
+def test_a_nul_character_sets_its_row_aside() -> None:
+    bad, good = read(_book(_cells([["id", "text"], ["a", "x\0y"], ["b", "z"]])), "a.xls")
+    assert isinstance(bad, BadRow)
+    assert (bad.detail["problem"], bad.detail["column"], good.number) == ("nul_character", "text", 2)
+
+
 def _ole(stream: str) -> bytes:
     return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + stream.encode("utf-16-le") + bytes(600)
 

@@ -19,6 +19,8 @@ from portal.packages.manifest.workbook import Book
 
 _MOST_ERROR = 20
 """Characters of an error such as ``#DIV/0!`` that are repeated."""
+_MOST_CODE = 255
+"""Characters of a format, as many as Excel takes: of a longer one, some patterns find the end slowly."""
 _WHOLE = re.compile(r"-?[0-9]{1,300}")
 """Excel itself writes up to 15 digits; of longer ids that other programs write, all are kept."""
 
@@ -44,6 +46,7 @@ def text_of(cell: Cell, book: Book) -> str:
 
 def value_of(kind: str, stored: str, code: str, *, is_mac: bool) -> str:
     """The text of what is no text, by the letters of its type and its format code; raises :class:`UnableToShow`."""
+    code = code if len(code) <= _MOST_CODE else "General"
     try:
         match kind:
             case "e":
