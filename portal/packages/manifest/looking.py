@@ -7,7 +7,7 @@ from typing import IO, Final
 
 from portal.packages.manifest.reading import UnableToRead
 
-MOST_LOOKED_AT: Final = 10_000_000
+MOST_LOOKED_AT: Final = 5_000_000
 """Elements up to the first rows, of all sheets together; some seconds."""
 MOST_LOOKED_THROUGH: Final = 200_000_000
 """The same where everything has to be looked through, such as for what is merged: the size of the largest sheets."""
