@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.conf import settings
 
-from portal.packages import closing, dispatch
+from portal.packages.running import closing, dispatch
 from portal.packages.services import sweep
 from scheduler import wire
 from scheduler.board import Board

@@ -7,8 +7,8 @@ from django.db.models import Count, F, Sum
 
 from portal.capacity.models import Pool, Tier
 from portal.capacity.queries import share_of
-from portal.packages import dispatch
 from portal.packages.models import Package, Shard
+from portal.packages.running import dispatch
 from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.domain.ordering import Runnable
 from scheduler.pace import Finished

@@ -9,13 +9,13 @@ import openpyxl
 from django.db import transaction
 
 from portal.packages import services
-from portal.packages.ingest import ingest
 from portal.packages.manifest import BadRow, Reading, Row, rows
 from portal.packages.manifest.probe import Probe, Probed
 from portal.packages.manifest.reading import AS_FOUND, Wish
 from portal.packages.manifest.sniff import sniff
 from portal.packages.models import Package
-from portal.packages.uploads import create_draft
+from portal.packages.reading.ingest import ingest
+from portal.packages.receiving.uploads import create_draft
 from tests.world import World
 
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=UTC)

@@ -32,7 +32,7 @@ def prepare(path: Path) -> dict[str, Any]:
     from portal.departments.models import Person
     from portal.operations.seed import seed
     from portal.packages import services
-    from portal.packages.uploads import create_draft
+    from portal.packages.receiving.uploads import create_draft
 
     call_command("migrate", verbosity=0)
     now = timezone.now()
@@ -59,9 +59,9 @@ def ours(_path: Path) -> dict[str, Any]:
     from django.utils import timezone
 
     from portal.packages import services
-    from portal.packages.ingest import ingest
     from portal.packages.models import Package
     from portal.packages.prompts import tokenizer_of
+    from portal.packages.reading.ingest import ingest
 
     package = Package.objects.across_departments().select_related("model", "department").get()
     assert package.model is not None

@@ -12,16 +12,16 @@ EVERY_S = 0.02
 STAGES = (
     ("scheduler/tokenizers/", "tokenizer"),
     ("packages/manifest/", "reading rows"),
-    ("packages/seen.py", "ids and repeats"),
-    ("packages/repeats.py", "ids and repeats"),
+    ("packages/reading/seen.py", "ids and repeats"),
+    ("packages/reading/repeats.py", "ids and repeats"),
     ("packages/template.py", "rendering prompts"),
     ("packages/prompts.py", "rendering prompts"),
     ("scheduler/records.py", "writing shards"),
     ("scheduler/objects/", "writing shards"),
     ("domain/sharding.py", "cutting shards"),
-    ("packages/screening.py", "screening"),
+    ("packages/reading/screening.py", "screening"),
     ("site-packages/django/", "database"),
-    ("packages/ingest.py", "bookkeeping"),
+    ("packages/reading/ingest.py", "bookkeeping"),
 )
 """Part of a file's path, and what happens in it: the innermost frame that is known names the stage."""
 

@@ -16,11 +16,16 @@ from portal.capacity.models import LanguageModel, Quote
 from portal.departments.access import owned
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal
-from portal.packages import control, corrections, downloads, quoting, services, uploads
+from portal.packages import services
 from portal.packages.brought import suggested
+from portal.packages.correcting import corrections
+from portal.packages.delivering import downloads
+from portal.packages.delivering.tables import Format
 from portal.packages.manifest.reading import AS_FOUND
 from portal.packages.models import Package
-from portal.packages.tables import Format
+from portal.packages.promising import quoting
+from portal.packages.receiving import uploads
+from portal.packages.running import control
 
 router = Router(tags=["packages"])
 USUAL: dict[str, float] = {"max_output_tokens": 64, "temperature": 0.0}

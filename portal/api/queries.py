@@ -9,8 +9,8 @@ from portal.billing.domain import exact_sum, exact_text, round_money
 from portal.billing.models import LedgerEntry
 from portal.departments.access import owned
 from portal.departments.models import Department
+from portal.packages.following.progress import progress_of, progress_of_all
 from portal.packages.models import Package
-from portal.packages.progress import progress_of, progress_of_all
 
 
 def shown(package: Package) -> PackageOut:

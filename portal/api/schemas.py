@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from portal.api.misfits import unstorable
 from portal.capacity.models import Quote
+from portal.packages.following.progress import Progress
 from portal.packages.manifest.reading import Wish
 from portal.packages.models import Package
-from portal.packages.progress import Progress
 from portal.packages.reasons import refusal_sentence
 
 

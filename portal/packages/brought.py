@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from portal.packages.first_rows import first_rows
 from portal.packages.manifest import Row, UnableToRead
 from portal.packages.models import Kind, Package
+from portal.packages.receiving.first_rows import first_rows
 
 FORMAT = "openai"
 

@@ -13,7 +13,7 @@ from portal.capacity.models import LanguageModel, Tier
 from portal.departments.refusals import Refusal
 from portal.packages.brought import brings_messages, suggested
 from portal.packages.models import Kind, Package
-from portal.packages.offered import models_on_offer
+from portal.packages.promising.offered import models_on_offer
 from portal.packages.task import TaskFields, UnableToSaveTask
 
 TYPED = "%Y-%m-%dT%H:%M"

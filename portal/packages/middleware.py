@@ -7,7 +7,7 @@ from django.urls import reverse
 from portal.departments.middleware import Next
 from portal.departments.models import Person
 from portal.departments.refusals import UnableToFind
-from portal.packages.corrections import root_of_replaced
+from portal.packages.correcting.corrections import root_of_replaced
 
 _PAGES = frozenset(f"packages:{page}" for page in ("task", "reading", "promise", "confirm", "quarantine", "detail"))
 

@@ -7,11 +7,11 @@ from portal.capacity.models import LanguageModel
 from portal.departments.models import Department
 from portal.departments.refusals import Refusal, UnableToFind
 from portal.packages import reasons
-from portal.packages.first_rows import first_rows
 from portal.packages.manifest import BadRow, Row, UnableToRead
 from portal.packages.models import Package
 from portal.packages.prompts import counts_as_its_engine, fixed_messages, tokenizer_of
-from portal.packages.screening import Screening
+from portal.packages.reading.screening import Screening
+from portal.packages.receiving.first_rows import first_rows
 from portal.packages.task import Task, TaskFields, task_of
 from scheduler.records import RepeatedRow, SetAsideRow
 from scheduler.tokenizers import ChatMessage, Tokenizer

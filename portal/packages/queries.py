@@ -17,10 +17,10 @@ from portal.capacity.models import Pool, Quote
 from portal.capacity.queries import earliest_promise, slack_of
 from portal.capacity.tide import Tide, tide
 from portal.departments.models import Department
+from portal.packages.following.outlook import Margin, expected_finishes, margin_of
+from portal.packages.following.progress import Progress, progress_of_all
 from portal.packages.models import Package
-from portal.packages.offered import pools_on_offer
-from portal.packages.outlook import Margin, expected_finishes, margin_of
-from portal.packages.progress import Progress, progress_of_all
+from portal.packages.promising.offered import pools_on_offer
 from scheduler.domain.lifecycle import PROMISED, PackageState
 
 GOING = frozenset({PackageState.VALIDATING, PackageState.FINALISING, PackageState.CANCELLING}) | PROMISED

@@ -13,7 +13,7 @@ from portal.departments.refusals import Refusal
 from portal.packages.manifest import Reading
 from portal.packages.manifest.reading import Wish
 from portal.packages.reading_words import DELIMITERS, ENCODINGS, HEADINGS, LABELS, PARTS, QUOTES, Fact, facts_of
-from portal.packages.rereading import wish_of
+from portal.packages.receiving.rereading import wish_of
 
 AS_FOUND: Final = ""
 _TYPED: Final[dict[str, dict[Any, str]]] = {

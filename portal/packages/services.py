@@ -15,12 +15,15 @@ from kombu.exceptions import OperationalError
 from portal.audit.services import record
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import merging, orphans, pieces, tabulating, tasks
+from portal.packages import tasks
+from portal.packages.correcting import merging
+from portal.packages.delivering import tabulating
 from portal.packages.drafts import NOTHING_READ, change
 from portal.packages.models import Kind, Package
-from portal.packages.offered import why_not_offered
 from portal.packages.preview import Preview, RenderedPrompt, preview
+from portal.packages.promising.offered import why_not_offered
 from portal.packages.prompts import fixed_messages, longest_label, tokenizer_of
+from portal.packages.receiving import orphans, pieces
 from portal.packages.store import objects
 from portal.packages.task import Task, TaskFields, UnableToSaveTask, task_of
 from portal.packages.wording import count

@@ -6,7 +6,7 @@ from typing import BinaryIO, Final
 
 from django.conf import settings
 
-from portal.packages.corrected import own_rows
+from portal.packages.correcting.corrected import own_rows
 from portal.packages.manifest import Reading, Rows, UnableToRead, rows
 from portal.packages.models import Package
 from portal.packages.store import objects

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from portal.operations.acts import ACTS
-from portal.packages import control
+from portal.packages.running import control
 from scheduler.domain.lifecycle import PackageState
 
 PORTAL = Path(__file__).resolve().parents[2] / "portal"

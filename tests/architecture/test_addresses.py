@@ -21,8 +21,8 @@ from django.utils import timezone
 from portal.capacity.models import Window
 from portal.departments import services as departments
 from portal.departments.models import Person
-from portal.packages import arrivals, uploads
 from portal.packages.models import Package
+from portal.packages.receiving import arrivals, uploads
 from tests.world import World
 
 STAFF, FINANCE, ADMIN, OPERATOR = "staff", "finance", "admin", "operator"

@@ -5,7 +5,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from portal.packages.models import Package
-from portal.packages.uploads import create_draft
+from portal.packages.receiving.uploads import create_draft
 from tests.browser.conftest import Visit
 from tests.world import World
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from portal.departments.models import Person, Theme
 from portal.packages.models import Package, Shard
-from portal.packages.quoting import accept_quote, quote_package
-from portal.packages.uploads import create_draft
+from portal.packages.promising.quoting import accept_quote, quote_package
+from portal.packages.receiving.uploads import create_draft
 from scheduler.domain.lifecycle import PackageState, ShardState
 from tests.browser.conftest import Visit
 from tests.shards import promised

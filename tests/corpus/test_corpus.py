@@ -9,9 +9,9 @@ import pytest
 
 from portal.departments.refusals import Refusal
 from portal.packages import services
-from portal.packages.first_rows import first_rows
 from portal.packages.models import Package
-from portal.packages.uploads import create_draft
+from portal.packages.receiving.first_rows import first_rows
+from portal.packages.receiving.uploads import create_draft
 from scheduler.domain.lifecycle import PackageState
 from tests.corpus.all_files import CASES
 from tests.corpus.case import Case

@@ -58,7 +58,7 @@ def _prepare(folder: Path) -> None:
     from portal.departments.models import Person
     from portal.operations.seed import seed
     from portal.packages import services
-    from portal.packages.uploads import create_draft
+    from portal.packages.receiving.uploads import create_draft
 
     app.conf.broker_url = "memory://"  # the readings are started here
     call_command("migrate", verbosity=0)
@@ -104,7 +104,7 @@ def _reading() -> int:
     """A process that reads as Celery would, by its id."""
     from django.db import connections
 
-    from portal.packages.ingest import ingest
+    from portal.packages.reading.ingest import ingest
 
     package = _package()
     connections.close_all()

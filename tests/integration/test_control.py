@@ -6,8 +6,8 @@ import pytest
 
 from portal.audit.models import AuditRecord
 from portal.departments.refusals import UnableToChangeState
-from portal.packages import control
 from portal.packages.models import Package
+from portal.packages.running import control
 from scheduler.domain.lifecycle import PackageState
 from tests.shards import NOW, promised, state_of
 from tests.world import World

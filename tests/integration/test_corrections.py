@@ -14,14 +14,15 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from portal.billing.bills import bill_csv, bill_html, draft_bill
 from portal.billing.models import LedgerEntry
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import corrections, merging, quarantine, services
-from portal.packages.finalise import finalise
-from portal.packages.ingest import ingest
+from portal.packages import services
+from portal.packages.correcting import corrections, merging, quarantine
+from portal.packages.delivering.finalise import finalise
+from portal.packages.following.progress import progress_of
+from portal.packages.following.titles import title_of
 from portal.packages.models import Package, Shard
-from portal.packages.progress import progress_of
+from portal.packages.reading.ingest import ingest
+from portal.packages.receiving.uploads import create_draft
 from portal.packages.store import objects
-from portal.packages.titles import title_of
-from portal.packages.uploads import create_draft
 from scheduler.domain.lifecycle import PackageState
 from scheduler.records import ShardItem, load
 from tests.integration.test_finalise import end, good, invalid, rows_of, table

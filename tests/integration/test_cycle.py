@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import OperationalError
 
 from portal.capacity.models import Pool
-from portal.packages import control, dispatch
 from portal.packages.models import Package
+from portal.packages.running import control, dispatch
 from scheduler import wire
 from scheduler.board import Board
 from scheduler.bus import Bus, open_bus

@@ -12,8 +12,8 @@ from django.conf import settings
 from portal.audit.models import AuditRecord
 from portal.billing.models import LedgerEntry
 from portal.capacity.models import Reservation
-from portal.packages import closing, dispatch, tallies
 from portal.packages.models import Package, Shard
+from portal.packages.running import closing, dispatch, tallies
 from scheduler import wire
 from scheduler.domain.lifecycle import PackageState
 from scheduler.objects import ObjectInfo, ObjectStore, open_store

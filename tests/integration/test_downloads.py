@@ -15,10 +15,10 @@ from pyarrow import parquet
 
 from portal.departments.refusals import UnableToFind
 from portal.departments.services import create_api_key
-from portal.packages import downloads, excel, making
+from portal.packages.delivering import downloads, excel, making
+from portal.packages.delivering.tables import UnableToFitIntoExcel
 from portal.packages.models import Package, Shard
 from portal.packages.store import objects
-from portal.packages.tables import UnableToFitIntoExcel
 from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.records import ItemResult
 from tests.architecture.test_addresses import closed

@@ -17,14 +17,16 @@ from portal.billing.models import LedgerEntry
 from portal.billing.services import charge_shard
 from portal.capacity.models import Reservation
 from portal.operations.queries import overview
-from portal.packages import downloads, quarantine, reasons, services, tasks, timeline
-from portal.packages.finalise import finalise
-from portal.packages.merging import current_rows
+from portal.packages import reasons, services, tasks, timeline
+from portal.packages.correcting import quarantine
+from portal.packages.correcting.merging import current_rows
+from portal.packages.delivering import downloads
+from portal.packages.delivering.finalise import finalise
+from portal.packages.delivering.results import UnableToAddUp
+from portal.packages.delivering.tables import streamed
+from portal.packages.following.progress import progress_of
 from portal.packages.models import Package, Shard, TimelineEntry
-from portal.packages.progress import progress_of
-from portal.packages.results import UnableToAddUp
 from portal.packages.store import objects
-from portal.packages.tables import streamed
 from scheduler.domain.lifecycle import PackageState, ShardState
 from scheduler.records import ItemResult, ShardItem, dump, load, part_key
 from scheduler.wire import Usage

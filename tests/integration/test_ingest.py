@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from portal.packages import services
-from portal.packages.ingest import MOST_ATTEMPTS, ingest
+from portal.packages.delivering.results import set_aside_key
 from portal.packages.manifest import BadRow, Row
 from portal.packages.manifest.reading import MAX_COLUMNS
 from portal.packages.models import Package, TimelineEntry
-from portal.packages.results import set_aside_key
+from portal.packages.reading.ingest import MOST_ATTEMPTS, ingest
+from portal.packages.receiving.uploads import discard_draft
 from portal.packages.source import manifest_rows
 from portal.packages.store import objects
-from portal.packages.uploads import discard_draft
 from scheduler.domain.lifecycle import PackageState
 from scheduler.records import SetAsideRow, ShardItem, load
 from tests.manifests import NOW, draft, ingested, read_now, workbook
@@ -220,8 +220,8 @@ def read_interrupted(
     services.start_reading(package=package, by=package.created_by, now=NOW)
     with monkeypatch.context() as patched:
         room = "shard_writer" if step == "dump" else "ingest"
-        original = resolve_name(f"portal.packages.{room}:{step}")
-        patched.setattr(f"portal.packages.{room}.{step}", Interrupted(original, at, act))
+        original = resolve_name(f"portal.packages.reading.{room}:{step}")
+        patched.setattr(f"portal.packages.reading.{room}.{step}", Interrupted(original, at, act))
         ingest(package_id=package.pk, epoch=package.ingest_epoch, clock=lambda: NOW)
 
 
@@ -329,7 +329,7 @@ def test_a_manifest_that_keeps_killing_its_reader_is_given_up(world: World, monk
     package = draft(world, "text\na\n")
     services.start_reading(package=package, by=world.alice, now=NOW)
     with monkeypatch.context() as broken:
-        broken.setattr("portal.packages.ingest.tokenizer_of", dies)
+        broken.setattr("portal.packages.reading.ingest.tokenizer_of", dies)
         for _ in range(MOST_ATTEMPTS):
             package.refresh_from_db()
             with pytest.raises(MemoryError):

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
-from portal.packages import downloads, merging, quarantine
-from portal.packages.finalise import finalise
+from portal.packages.correcting import merging, quarantine
+from portal.packages.delivering import downloads
+from portal.packages.delivering.finalise import finalise
+from portal.packages.delivering.results import set_aside_key
+from portal.packages.delivering.tabulating import tabulate
+from portal.packages.following.progress import progress_of
 from portal.packages.models import Package, Shard
-from portal.packages.progress import progress_of
-from portal.packages.results import set_aside_key
 from portal.packages.store import objects
-from portal.packages.tabulating import tabulate
 from scheduler.domain.lifecycle import PackageState, ShardState
 from tests.integration import test_corrections as corrections
 from tests.integration.test_corrections import DATA, as_file, counts, ended, read, results, submitted

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from portal.packages import services
+from portal.packages.delivering.results import set_aside_key
 from portal.packages.models import Package
 from portal.packages.prompts import tokenizer_of
-from portal.packages.repeats import repeated_rows
-from portal.packages.results import set_aside_key
+from portal.packages.reading.repeats import repeated_rows
 from portal.packages.services import UnableToSaveTask
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import PackageState
@@ -103,7 +103,7 @@ def test_messages_that_the_models_template_has_no_form_for_are_set_aside_alone(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert tokenizer_of(world.echo)
-    monkeypatch.setattr("portal.packages.ingest.tokenizer_of", lambda _model: Picky())
+    monkeypatch.setattr("portal.packages.reading.ingest.tokenizer_of", lambda _model: Picky())
     package = read(world, [line("a", HELLO), line("b", user("x y")), line("c", HELLO), line("d", user("z"))])
     assert [(item.row, item.tokens) for item in items(package)] == [(2, 3), (4, 2)]
     assert {row: found.code for row, found in aside(package).items()} == {1: "template_fault", 3: "template_fault"}

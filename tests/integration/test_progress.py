@@ -8,11 +8,11 @@ import redis
 from django.conf import settings
 
 from portal.packages import timeline
-from portal.packages.live import pace_of
+from portal.packages.following.live import pace_of
+from portal.packages.following.outlook import Outlook, expected_finishes, margin_of, outlook_of
+from portal.packages.following.progress import cells_of, progress_of, progress_of_all
+from portal.packages.following.story import story_of
 from portal.packages.models import Shard
-from portal.packages.outlook import Outlook, expected_finishes, margin_of, outlook_of
-from portal.packages.progress import cells_of, progress_of, progress_of_all
-from portal.packages.story import story_of
 from portal.packages.views.follow import state_of
 from scheduler import wire
 from scheduler.domain.lifecycle import Cause, PackageState, ShardState

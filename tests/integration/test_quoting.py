@@ -10,11 +10,11 @@ from portal.capacity.models import Pool, Quote, Reservation, Tier
 from portal.capacity.services import UnableToAdmit, release_reservation, shrink_reservation
 from portal.capacity.tide import tide
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages.alternatives import alternatives
-from portal.packages.estimate import savings
 from portal.packages.models import Kind, Package, TimelineEntry
+from portal.packages.promising.alternatives import alternatives
+from portal.packages.promising.estimate import savings
+from portal.packages.promising.quoting import accept_quote, quote_package
 from portal.packages.queries import example, tide_of_offer
-from portal.packages.quoting import accept_quote, quote_package
 from scheduler.domain.lifecycle import PackageState
 from tests.world import World
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from portal.packages import services
-from portal.packages.ingest import ingest
 from portal.packages.models import Package
-from portal.packages.repeats import repeated_rows, repeats_by_item
+from portal.packages.reading.ingest import ingest
+from portal.packages.reading.repeats import repeated_rows, repeats_by_item
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import PackageState
 from scheduler.objects.file import FileStore

@@ -10,9 +10,9 @@ from django.utils import translation
 from portal.billing.bills import bill_csv, bill_html, draft_bill
 from portal.billing.models import LedgerEntry
 from portal.billing.services import charge_shard
-from portal.packages.alternatives import alternatives
 from portal.packages.models import Package
-from portal.packages.quoting import quote_package
+from portal.packages.promising.alternatives import alternatives
+from portal.packages.promising.quoting import quote_package
 from scheduler.wire import Usage
 from tests.manifests import NOW, ingested
 from tests.world import World

@@ -13,12 +13,12 @@ import pytest
 
 from portal.billing.models import LedgerEntry
 from portal.capacity.models import Reservation
-from portal.packages import closing, dispatch
-from portal.packages.finalise import TRIES_BEFORE_LOSS, finalise
+from portal.packages.delivering.finalise import TRIES_BEFORE_LOSS, finalise
+from portal.packages.delivering.results import UnableToAddUp, outcomes
+from portal.packages.following.progress import cells_of, progress_of
 from portal.packages.models import Package, Shard
-from portal.packages.progress import cells_of, progress_of
-from portal.packages.repeats import repeats_key, shard_repeats_key
-from portal.packages.results import UnableToAddUp, outcomes
+from portal.packages.reading.repeats import repeats_key, shard_repeats_key
+from portal.packages.running import closing, dispatch
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import Cause, PackageState, ShardState
 from scheduler.records import ItemResult, ShardItem, dump, load, part_key

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from portal.departments.refusals import UnableToChangeState
-from portal.packages.first_rows import first_rows
 from portal.packages.manifest import Reading
 from portal.packages.manifest.reading import AS_FOUND, Wish
 from portal.packages.models import Package
-from portal.packages.rereading import UnableToReread, reread, wish_of
+from portal.packages.receiving.first_rows import first_rows
+from portal.packages.receiving.rereading import UnableToReread, reread, wish_of
+from portal.packages.receiving.uploads import create_draft
 from portal.packages.services import keep_typed, save_task, start_reading
 from portal.packages.store import objects
-from portal.packages.uploads import create_draft
 from scheduler.domain.lifecycle import PackageState
 from tests.manifests import ingested
 from tests.world import World

@@ -7,11 +7,13 @@ import pytest
 from django.test import RequestFactory
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from portal.packages import downloads, excel, merging, services, tabulating, tasks
+from portal.packages import services, tasks
+from portal.packages.correcting import merging
+from portal.packages.delivering import downloads, excel, tabulating
+from portal.packages.delivering.results import UnableToAddUp
+from portal.packages.delivering.tabulating import tabulate
 from portal.packages.models import Package
-from portal.packages.results import UnableToAddUp
 from portal.packages.store import objects
-from portal.packages.tabulating import tabulate
 from scheduler.domain.lifecycle import PackageState
 from tests.integration.test_downloads import by_openpyxl, by_pyarrow
 from tests.integration.test_finalise import LATER, finished, promised, settle_all

@@ -11,12 +11,13 @@ import pytest
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import orphans, services
-from portal.packages.first_rows import first_rows, first_rows_key
+from portal.packages import services
 from portal.packages.manifest import BadRow, Reading, Row
 from portal.packages.models import Package
+from portal.packages.receiving import orphans
+from portal.packages.receiving.first_rows import first_rows, first_rows_key
+from portal.packages.receiving.uploads import create_draft, discard_draft, draft_from_stored, unsaved_package
 from portal.packages.store import objects
-from portal.packages.uploads import create_draft, discard_draft, draft_from_stored, unsaved_package
 from scheduler.domain.lifecycle import PackageState
 from tests.manifests import NOW, draft, read_now
 from tests.world import World
@@ -196,7 +197,7 @@ def test_objects_of_an_upload_whose_process_was_killed_are_removed_after_a_day(
 
     kept = upload(world, b"a\n1\n")
     with monkeypatch.context() as killed:
-        killed.setattr("portal.packages.uploads.sniff", dies)
+        killed.setattr("portal.packages.receiving.uploads.sniff", dies)
         killed.setattr(type(objects()), "delete_prefix", dies)
         with pytest.raises(Killed):
             upload(world, b"a\n1\n")

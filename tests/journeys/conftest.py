@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from portal.packages.ingest import ingest
 from portal.packages.models import Package
+from portal.packages.reading.ingest import ingest
 from scheduler.domain.lifecycle import PackageState
 from tests.pages import TASK, client_of, draft, send
 from tests.world import World

@@ -16,8 +16,8 @@ from portal.api import misfits
 from portal.capacity.models import Quote
 from portal.departments import services as departments
 from portal.departments.models import Language, Person
-from portal.packages.ingest import ingest
 from portal.packages.models import Package
+from portal.packages.reading.ingest import ingest
 from tests.world import World
 
 MANIFEST = b"id,text\n1,lovely\n2,awful\n3,\n2,again\n"

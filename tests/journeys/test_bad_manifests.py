@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from portal.packages.ingest import ingest
 from portal.packages.models import Package
+from portal.packages.reading.ingest import ingest
 from portal.packages.store import objects
 from scheduler.domain.lifecycle import PackageState
 from tests.manifests import workbook

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from portal.billing.models import LedgerEntry
-from portal.packages.merging import merge
+from portal.packages.correcting.merging import merge
 from portal.packages.models import Package
 from tests.integration.test_corrections import DATA, corrected, ended, promised, read
 from tests.journeys.test_api import client_of as script_of

@@ -3,8 +3,8 @@
 from django.urls import reverse
 
 from portal.capacity.models import LanguageModel
-from portal.packages.ingest import ingest
 from portal.packages.models import Package
+from portal.packages.reading.ingest import ingest
 from scheduler.domain.lifecycle import PackageState
 from tests.pages import TASK, client_of, draft, page, send
 from tests.world import World

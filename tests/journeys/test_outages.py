@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from portal.departments.outages import outage_of
-from portal.packages import uploads
+from portal.packages.receiving import uploads
 from tests.world import World
 
 

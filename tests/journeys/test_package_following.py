@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from portal.packages.live import Fragment, Streams, events, one_event
+from portal.packages.following.live import Fragment, Streams, events, one_event
 from portal.packages.models import Package
 from portal.packages.views import follow
 from scheduler.domain.lifecycle import PackageState

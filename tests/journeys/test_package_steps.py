@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from portal.billing.models import Price
 from portal.capacity.models import Engine, LanguageModel, Pool, Quote, Reservation
-from portal.packages.ingest import ingest
 from portal.packages.models import Package
+from portal.packages.reading.ingest import ingest
 from portal.packages.services import UnableToSaveTask, save_task
 from scheduler.domain.lifecycle import PackageState
 from tests.pages import TASK, client_of, draft, page, send, upload

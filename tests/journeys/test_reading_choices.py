@@ -3,8 +3,8 @@
 from django.test import Client
 from django.urls import reverse
 
-from portal.packages.ingest import ingest
 from portal.packages.models import Package
+from portal.packages.reading.ingest import ingest
 from tests.pages import TASK, draft, page, send, upload
 from tests.world import World
 

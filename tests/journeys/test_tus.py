@@ -14,8 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
-from portal.packages import arrivals, orphans, pieces, services, uploads
+from portal.packages import services
 from portal.packages.models import Package, Upload
+from portal.packages.receiving import arrivals, orphans, pieces, uploads
 from portal.packages.store import objects
 from scheduler.objects import ObjectNotFound
 from tests.pages import client_of

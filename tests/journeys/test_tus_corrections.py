@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from portal.packages import corrections
+from portal.packages.correcting import corrections
 from portal.packages.models import Package, Upload
 from tests.integration.test_corrections import DATA, ended
 from tests.journeys.test_tus import Killed, begin, metadata, send

@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from portal.billing.cells import unguarded
-from portal.packages import excel
-from portal.packages.excel import MOST_IN_A_CELL, ExcelLines
+from portal.packages.delivering import excel
+from portal.packages.delivering.excel import MOST_IN_A_CELL, ExcelLines
 from tests.manifests import read
 
 CONTROLS = "".join(map(chr, range(32))).translate({9: None, 10: None, 13: None})
@@ -130,7 +130,7 @@ def test_columns_are_named_as_excel_names_them(column: int, name: str) -> None:
 
 @given(st.text("'=+-@ a", max_size=6))
 def test_guards_of_a_quarantine_can_be_taken_off(text: str) -> None:
-    from portal.packages.sheets import guarded_lines
+    from portal.packages.delivering.sheets import guarded_lines
 
     file = guarded_lines(ExcelLines(["a", "b"], title="Quarantine"))
     data = b"".join([file.start(), file.line([text, "x"]), file.end()])

@@ -4,8 +4,8 @@ import sqlite3
 
 import pytest
 
-from portal.packages import kept as rooms
-from portal.packages.kept import keeping
+from portal.packages.delivering import kept as rooms
+from portal.packages.delivering.kept import keeping
 
 
 def test_what_was_kept_comes_back_as_often_as_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

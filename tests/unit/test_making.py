@@ -5,7 +5,7 @@ from threading import Event, Thread
 
 import pytest
 
-from portal.packages.making import AT_ONCE, Making, UnableToMakeNow
+from portal.packages.delivering.making import AT_ONCE, Making, UnableToMakeNow
 
 
 def pieces(ended: Event | None = None) -> Generator[bytes]:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from portal.packages import parquet as ours
-from portal.packages.parquet import ParquetLines
+from portal.packages.delivering import parquet as ours
+from portal.packages.delivering.parquet import ParquetLines
 
 KINDS = {"id": "text", "n": "whole", "price": "number", "is_new": "flag"}
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from portal.packages.models import Package
-from portal.packages.reading_pace import ReadingPace, reading_pace
+from portal.packages.reading.reading_pace import ReadingPace, reading_pace
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 

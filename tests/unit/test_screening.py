@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from portal.capacity.models import LanguageModel
-from portal.packages import screening
 from portal.packages.manifest import BadRow, Row
-from portal.packages.screening import GROUP, GROUP_CHARACTERS, Screening, grouped
+from portal.packages.reading import screening
+from portal.packages.reading.screening import GROUP, GROUP_CHARACTERS, Screening, grouped
 from portal.packages.task import NOTHING, Task
 from portal.packages.template import parse
 from scheduler.records import RepeatedRow, SetAsideRow, ShardItem

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.packages import seen as rooms
-from portal.packages.seen import Seen, key_of
+from portal.packages.reading import seen as rooms
+from portal.packages.reading.seen import Seen, key_of
 
 KEYS = [high + low for high in (b"a" * 8, b"b" * 8, b"\xff" * 8, b"\0" * 8) for low in (b"x" * 8, b"\0" * 8, b"y" * 8)]
 """Few enough to be repeated, and alike in their upper halves, which only chance makes of real ones."""

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.billing.cells import guarded, unguarded
+from portal.packages.delivering.results import Outcome
+from portal.packages.delivering.sheets import Layout, csv_lines, json_lines
 from portal.packages.models import Package
-from portal.packages.results import Outcome
-from portal.packages.sheets import Layout, csv_lines, json_lines
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from portal.capacity.tide import Tide, TideWindow
-from portal.packages import chart
-from portal.packages.scale import Frame
+from portal.packages.following import chart
+from portal.packages.following.scale import Frame
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 START = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)  # 20:00 in Shanghai

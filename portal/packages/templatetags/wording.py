@@ -3,8 +3,8 @@
 from django import template
 
 from portal.packages import wording
-from portal.packages.found import found_words
-from portal.packages.titles import title_of
+from portal.packages.following.titles import title_of
+from portal.packages.reading.found import found_words
 
 register = template.Library()
 

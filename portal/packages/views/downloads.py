@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from portal.departments.access import department_of, owned
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
-from portal.packages import downloads
+from portal.packages.delivering import downloads
 from portal.packages.models import Package
 
 

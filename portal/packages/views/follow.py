@@ -18,16 +18,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from portal.departments.access import department_of, owned
 from portal.departments.models import Person, Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
-from portal.packages import control, queries
-from portal.packages.corrections import rounds_of
-from portal.packages.excel import MOST_ROWS
-from portal.packages.live import Fragment, events, one_event, pace_of, streams
+from portal.packages import queries
+from portal.packages.correcting.corrections import rounds_of
+from portal.packages.correcting.quarantine import reasons_of
+from portal.packages.delivering.excel import MOST_ROWS
+from portal.packages.following.live import Fragment, events, one_event, pace_of, streams
+from portal.packages.following.outlook import margin_of, outlook_of
+from portal.packages.following.progress import cells_of, is_over, progress_of
+from portal.packages.following.scale import BROAD
+from portal.packages.following.story import story_of
 from portal.packages.models import Package
-from portal.packages.outlook import margin_of, outlook_of
-from portal.packages.progress import cells_of, is_over, progress_of
-from portal.packages.quarantine import reasons_of
-from portal.packages.scale import BROAD
-from portal.packages.story import story_of
+from portal.packages.running import control
 from portal.packages.views.promise import drawings
 from scheduler.domain.lifecycle import PROMISED, PackageState
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from portal.departments.access import department_of
 from portal.departments.permissions import DEPARTMENT_ROLES, home_of, open_to, signed_in
 from portal.packages import queries
-from portal.packages.progress import is_over
+from portal.packages.following.progress import is_over
 
 PER_PAGE = 25
 

@@ -18,8 +18,8 @@ from portal.packages import services
 from portal.packages.forms import TaskForm
 from portal.packages.models import Package
 from portal.packages.queries import step_of
-from portal.packages.reading_pace import reading_pace
-from portal.packages.uploads import create_draft, discard_draft
+from portal.packages.reading.reading_pace import reading_pace
+from portal.packages.receiving.uploads import create_draft, discard_draft
 from portal.packages.views.task_page import columns_of, preview_of, task_page
 from scheduler.domain.lifecycle import EDITABLE, PackageState
 

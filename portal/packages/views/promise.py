@@ -18,15 +18,16 @@ from portal.departments.access import department_of, owned
 from portal.departments.models import Person, Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, require_role, signed_in
 from portal.departments.refusals import Refusal, UnableToFind
-from portal.packages import chart, queries
-from portal.packages.alternatives import alternatives
-from portal.packages.estimate import savings
+from portal.packages import queries
+from portal.packages.following import chart
+from portal.packages.following.outlook import outlook_of_offer
+from portal.packages.following.scale import NARROW, WIDE, Frame
 from portal.packages.forms import WishForm
-from portal.packages.found import set_aside_of
 from portal.packages.models import Package
-from portal.packages.outlook import outlook_of_offer
-from portal.packages.quoting import OFFERABLE, TIER_SPAN, accept_quote, quote_package
-from portal.packages.scale import NARROW, WIDE, Frame
+from portal.packages.promising.alternatives import alternatives
+from portal.packages.promising.estimate import savings
+from portal.packages.promising.quoting import OFFERABLE, TIER_SPAN, accept_quote, quote_package
+from portal.packages.reading.found import set_aside_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -15,10 +15,11 @@ from portal.departments.access import department_of, owned
 from portal.departments.models import Person, Role
 from portal.departments.permissions import DEPARTMENT_ROLES, open_to, signed_in
 from portal.departments.refusals import Refusal
-from portal.packages import corrections, reasons
+from portal.packages import reasons
+from portal.packages.correcting import corrections
+from portal.packages.correcting.quarantine import groups_of, is_readable, listing_of, rows_aside
+from portal.packages.following.progress import is_over, progress_of
 from portal.packages.models import Package
-from portal.packages.progress import is_over, progress_of
-from portal.packages.quarantine import groups_of, is_readable, listing_of, rows_aside
 from portal.packages.queries import lines_of, step_of
 
 

@@ -10,12 +10,13 @@ from django.views.decorators.http import require_POST
 from portal.departments.access import department_of, owned
 from portal.departments.models import Person, Role
 from portal.departments.permissions import open_to, signed_in
-from portal.packages import rereading, services
+from portal.packages import services
 from portal.packages.forms import TaskForm
 from portal.packages.manifest import Reading
 from portal.packages.manifest.reading import AS_FOUND
 from portal.packages.models import Package
 from portal.packages.reading_form import ReadingForm
+from portal.packages.receiving import rereading
 from portal.packages.views.task_page import file_context, is_begun, preview_of, task_page
 
 

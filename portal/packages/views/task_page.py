@@ -8,13 +8,13 @@ from django.shortcuts import render
 
 from portal.packages import reasons, services
 from portal.packages.brought import brings_messages
-from portal.packages.first_rows import HEAD_ROWS, first_rows
 from portal.packages.forms import TaskForm
-from portal.packages.found import set_aside_of
 from portal.packages.manifest import BadRow, Reading, UnableToRead
 from portal.packages.models import Package
+from portal.packages.reading.found import set_aside_of
 from portal.packages.reading_form import ReadingForm
 from portal.packages.reading_words import format_name
+from portal.packages.receiving.first_rows import HEAD_ROWS, first_rows
 from portal.packages.template import columns_named
 
 

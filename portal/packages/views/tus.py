@@ -25,9 +25,9 @@ from portal.departments.models import Role
 from portal.departments.outages import outage_of
 from portal.departments.permissions import require_role, signed_in
 from portal.departments.refusals import Refusal
-from portal.packages import arrivals, pieces
 from portal.packages.models import Package, Upload
 from portal.packages.queries import step_of
+from portal.packages.receiving import arrivals, pieces
 
 VERSION = "1.0.0"
 PIECE = "application/offset+octet-stream"

@@ -1,0 +1,1 @@
+"""From settled shards to the files that people download."""

@@ -1,0 +1,1 @@
+"""What people see of a package while it is on its way."""

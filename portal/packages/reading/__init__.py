@@ -1,0 +1,1 @@
+"""From a manifest's rows to items, repeats and shards: one pass, the same each time."""
