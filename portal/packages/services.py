@@ -5,20 +5,18 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import structlog
-from celery import Task as CeleryTask
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
-from kombu.exceptions import OperationalError
 
 from portal.audit.services import record
 from portal.departments.models import Person
 from portal.departments.refusals import Refusal, UnableToChangeState
-from portal.packages import tasks
 from portal.packages.correcting import merging
 from portal.packages.delivering import tabulating
 from portal.packages.drafts import NOTHING_READ, change
+from portal.packages.enqueueing import enqueue_after_commit
 from portal.packages.models import Kind, Package
 from portal.packages.preview import Preview, RenderedPrompt, preview
 from portal.packages.promising.offered import why_not_offered
@@ -148,7 +146,7 @@ def start_reading(*, package: Package, by: Person | None, now: datetime) -> None
         )  # fmt: skip
         record(action="package.reading_started", subject=package.number, by=by, department=package.department, now=now)
         package.refresh_from_db()
-        _enqueue_on_commit(tasks.ingest, str(package.pk), package.ingest_epoch)
+        enqueue_after_commit("packages.ingest", str(package.pk), package.ingest_epoch)
 
 
 def stop_reading(*, package: Package, by: Person | None, now: datetime) -> None:
@@ -162,43 +160,33 @@ def stop_reading(*, package: Package, by: Person | None, now: datetime) -> None:
     package.refresh_from_db()
 
 
-def _enqueue_on_commit(task: "CeleryTask[Any, Any]", *args: Any) -> None:
-    def enqueue() -> None:
-        try:
-            task.apply_async(args, retry=False)
-        except OperationalError:  # the broker is away: the sweep finds the package and enqueues it again
-            log.warning("work could not be enqueued", action="enqueue", task=task.name, package=args[0])
-
-    transaction.on_commit(enqueue)
-
-
 def sweep(*, now: datetime) -> None:
     """Enqueue again what the broker lost, and remove what broken uploads left behind. Safe to call at any time."""
     stuck = Package.objects.across_departments().filter(touched_at__lt=now - STUCK_AFTER)
     for package in stuck.filter(state=PackageState.VALIDATING):
-        _enqueue_again(package, tasks.ingest, str(package.pk), package.ingest_epoch, now=now)
+        _enqueue_again(package, "packages.ingest", str(package.pk), package.ingest_epoch, now=now)
     ending = stuck.filter(state__in=[PackageState.FINALISING, PackageState.CANCELLING])
     for package in ending:
         if not package.shards.exclude(state__in=SHARD_FINAL).exists():
-            _enqueue_again(package, tasks.finalise, str(package.pk), now=now)
+            _enqueue_again(package, "packages.finalise", str(package.pk), now=now)
     for package in merging.behind().filter(touched_at__lt=now - STUCK_AFTER):
-        _enqueue_again(package, tasks.merge, str(package.pk), now=now)
+        _enqueue_again(package, "packages.merge", str(package.pk), now=now)
     for package in tabulating.due().filter(touched_at__lt=now - STUCK_AFTER)[: tabulating.AT_A_TIME]:
-        _enqueue_again(package, tasks.tabulate, str(package.pk), now=now)
+        _enqueue_again(package, "packages.tabulate", str(package.pk), now=now)
     _remove_stale_uploads(now)
     pieces.sweep(now=now)
     orphans.sweep(now=now)
     objects().discard_unfinished(before=now - STALE_AFTER)
 
 
-def _enqueue_again(package: Package, task: "CeleryTask[Any, Any]", *args: Any, now: datetime) -> None:
+def _enqueue_again(package: Package, task: str, *args: str | int, now: datetime) -> None:
     with transaction.atomic():
         unchanged = Package.objects.across_departments().filter(
             pk=package.pk, state=package.state, touched_at=package.touched_at
         )
         if unchanged.update(touched_at=now) == 1:
-            _enqueue_on_commit(task, *args)
-            log.info("stuck work enqueued again", action="sweep", task=task.name, package=str(package.pk))
+            enqueue_after_commit(task, *args)
+            log.info("stuck work enqueued again", action="sweep", task=task, package=str(package.pk))
 
 
 def _remove_stale_uploads(now: datetime) -> None:

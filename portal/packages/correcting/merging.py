@@ -31,6 +31,7 @@ from portal.packages.delivering.results import (
     rows_with_outcomes,
 )
 from portal.packages.delivering.written import Files, Tally
+from portal.packages.enqueueing import enqueue_after_commit
 from portal.packages.following.progress import OVER, is_over, progress_of
 from portal.packages.manifest import Row
 from portal.packages.models import Package
@@ -133,16 +134,12 @@ def note_end(*, correction: Package, succeeded: int, ran: int, losses: Losses, n
 
 def enqueue(package: Package) -> None:
     """Have the files of ``package`` written anew once the transaction has ended; what is lost, the sweep finds."""
-    from portal.packages.tasks import merge as task  # tasks call services: the way back is taken at run time only
-
-    transaction.on_commit(lambda: task.apply_async((str(package.pk),), retry=False), robust=True)
+    enqueue_after_commit("packages.merge", str(package.pk))
 
 
 def enqueue_tables(package: Package) -> None:
     """Have the further forms of its results written once the transaction has ended; what is lost, the sweep finds."""
-    from portal.packages.tasks import tabulate as task
-
-    transaction.on_commit(lambda: task.apply_async((str(package.pk),), retry=False), robust=True)
+    enqueue_after_commit("packages.tabulate", str(package.pk))
 
 
 def behind() -> QuerySet[Package]:

@@ -13,6 +13,7 @@ from portal.audit.services import record as audit
 from portal.billing.services import charge_shard
 from portal.capacity.services import shrink_reservation
 from portal.packages import timeline
+from portal.packages.enqueueing import enqueue_after_commit
 from portal.packages.models import Package, Shard
 from portal.packages.running.tallies import Tally, columns, repeats_columns
 from scheduler.domain.lifecycle import PROMISED, SHARD_FINAL, Cause, PackageState, ShardState
@@ -132,7 +133,7 @@ def _finalise(package: Package, now: datetime) -> bool:
         if expected.update(state=PackageState.FINALISING, touched_at=now) != 1:
             return False
         timeline.record(package=package, code="finalising", now=now)
-        _enqueue_after_commit(package)
+        enqueue_after_commit("packages.finalise", str(package.pk))
     return True
 
 
@@ -149,15 +150,8 @@ def _touch(package: Package, now: datetime) -> bool:
         )
         if expected.update(touched_at=now) != 1:
             return False
-        _enqueue_after_commit(package)
+        enqueue_after_commit("packages.finalise", str(package.pk))
     return True
-
-
-def _enqueue_after_commit(package: Package) -> None:
-    from portal.packages.tasks import finalise  # tasks call services: the way back is taken at run time only
-
-    # A broker that is away is logged; the sweep finds what stays as it is.
-    transaction.on_commit(lambda: finalise.apply_async((str(package.pk),), retry=False), robust=True)
 
 
 def _without_open_shards(states: Iterable[PackageState]) -> QuerySet[Package]:
