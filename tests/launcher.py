@@ -36,7 +36,8 @@ class Launcher:
         environment |= {"SLACKWATER_VAR": str(self.var), "PYTHONPATH": str(ROOT), **extra}
         with self.output.open("wb") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "deploy.embedded", "up", *flags],
+                # a shell that runs the tests in the background has its children ignore SIGINT
+                ["env", "--default-signal=INT", sys.executable, "-m", "deploy.embedded", "up", *flags],
                 cwd=ROOT,
                 env=environment,
                 stdout=out,

@@ -114,6 +114,8 @@ def test_files_that_are_lost_after_the_end_are_written_anew_of_what_there_is(
 
 
 def test_a_correction_whose_file_is_lost_while_it_runs_is_laid_over_its_rows(root: Package, world: World) -> None:
+    earlier = {name: results(root)[14][name] for name in root.reading["columns"]}
+    assert any(earlier.values())
     correction = read(submitted(root, "slackwater_row,id,text\n15,15,f\n5,5,five\n", world))
     lose_manifest(correction)
     in_spite_of(correction, world)
@@ -121,7 +123,9 @@ def test_a_correction_whose_file_is_lost_while_it_runs_is_laid_over_its_rows(roo
     assert counts(root) == (16, 4, 0)
     merging.merge(package_id=root.pk)
     assert agreed(root) == {"succeeded": 16, "quarantined": 4}
-    assert [row["slackwater_status"] for row in results(root)][14] == "succeeded"
+    corrected = results(root)[14]
+    assert corrected["slackwater_status"] == "succeeded"
+    assert {name: corrected[name] for name in root.reading["columns"]} == earlier
     assert told(root)["corrected_lost"] == {"round": 1}
     rows = corrections.downloaded(root)
     assert [row["slackwater_row"] for row in rows] == ["4", "7", "10", "20"]

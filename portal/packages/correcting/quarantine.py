@@ -93,6 +93,8 @@ def rows_aside(package: Package, progress: Progress) -> int:
 
 def reasons_of(package: Package, progress: Progress) -> list[Reason]:
     """Quarantined rows by reason, the most frequent first; what workers set aside is told apart in the end only."""
+    if not rows_aside(package, progress):
+        return []
     counts = _counted(package) if is_over(package) else None
     if counts is None:
         counts = {code: int(rows) for code, rows in package.set_aside_by_code.items()}

@@ -78,6 +78,8 @@ def _written(package: Package) -> Iterator[RowEnd]:
             yield Row(row, values), Outcome(row, status, output, found.code, found.detail, repeat_of=repeat_of)
         else:
             values = {name: value for name, value in line.items() if name not in ours}
+            if number and not any(values.values()):  # nobody knows them: they are laid over nothing
+                values = {}
             yield Row(row, values), Outcome(row, status, output, code, repeat_of=repeat_of)
 
 
