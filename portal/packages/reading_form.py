@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from portal.departments.refusals import Refusal
 from portal.packages.manifest import Reading
 from portal.packages.manifest.reading import Wish
-from portal.packages.reading_words import DELIMITERS, ENCODINGS, HEADINGS, LABELS, PARTS, QUOTES, Fact, facts_of
+from portal.packages.reading_words import DELIMITERS, ENCODINGS, HEADINGS, LABELS, QUOTES, Fact, facts_of
 from portal.packages.receiving.rereading import wish_of
 
 AS_FOUND: Final = ""
@@ -86,11 +86,6 @@ class ReadingForm(forms.Form):
         for name, said in self.errors.items():
             answered.add_error(None if name == NON_FIELD_ERRORS else name, list(said))
         return answered
-
-
-def can_be_chosen(reading: Reading) -> bool:
-    """Has a file of this format anything that a person may choose?"""
-    return bool(PARTS.get(reading.format))
 
 
 def _field(fact: Fact, values: Mapping[Any, str | Promise], chosen: Any) -> forms.ChoiceField:

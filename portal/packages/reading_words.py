@@ -97,11 +97,6 @@ class Fact:
     why: str
     tone: str
 
-    @property
-    def is_doubtful(self) -> bool:
-        """Should a person look?"""
-        return self.tone == "warn"
-
 
 def format_name(reading: Reading) -> str:
     """What kind of file it is, and what it is packed in: ``CSV in GZIP``."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
+from structlog.testing import capture_logs
 
 from portal.departments.refusals import Refusal, UnableToChangeState
 from portal.packages import services
@@ -230,3 +231,11 @@ def test_a_note_about_a_package_that_exists_is_only_removed(world: World) -> Non
     services.sweep(now=NOW + timedelta(hours=25))
     assert sorted(lies_in_store(package)) == of_draft(package)
     assert list(objects().list(orphans.FOLDER)) == []
+
+
+def test_what_lies_behind_an_unreadable_file_is_logged_without_its_content(world: World) -> None:
+    with capture_logs() as logs, pytest.raises(Refusal):
+        upload(world, b"PK\x03\x04" + b"secret words" * 20, filename="a.xlsx")
+    (told,) = [entry for entry in logs if entry.get("action") == "upload.refuse"]
+    assert (told["code"], told["cause"]) == ("broken_archive", "BadZipFile")
+    assert "secret" not in str(told)

@@ -28,6 +28,11 @@ class UnableToRead(ValueError):
         super().__init__(code)
         self.code, self.details = code, details
 
+    @property
+    def cause(self) -> str | None:
+        """The kind of exception behind it, for logs: a fault of ours in a reader looks like a damaged file."""
+        return type(self.__cause__).__name__ if self.__cause__ else None
+
 
 class Row(NamedTuple):
     """A data row: ``number`` counts from 1, without the heading; ``values`` has text for every column."""

@@ -70,6 +70,7 @@ def ingest(*, package_id: UUID, epoch: int, clock: Clock = timezone.now) -> None
         else:
             run.read()
     except UnableToRead as error:
+        log.info("unreadable", action="ingest.refuse", package=str(package.pk), code=error.code, cause=error.cause)
         run.refuse(error.code, **error.details)
     except Superseded:
         _clear_if_discarded(package)

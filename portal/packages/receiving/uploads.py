@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import PurePath
 
+import structlog
 from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -27,6 +28,7 @@ from portal.packages.store import objects
 from scheduler.domain.lifecycle import EDITABLE
 
 CHUNK = 1024**2
+log = structlog.get_logger()
 
 
 def create_draft(
@@ -151,6 +153,7 @@ def reading_of(key: str, filename: str, found: Probed, wish: Wish = AS_FOUND) ->
 
 def unread(error: UnableToRead, filename: str) -> Refusal:
     """What a person is told about a file that cannot be read."""
+    log.info("unreadable", action="upload.refuse", code=error.code, cause=error.cause)
     details = dict(error.details)
     if error.code == "too_large":
         details["limit"] = wording.size(details["limit"])
